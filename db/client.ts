@@ -1,0 +1,38 @@
+import type { ExtractTablesWithRelations } from 'drizzle-orm'
+import type { PgDatabase } from 'drizzle-orm/pg-core'
+import { drizzle, type PostgresJsDatabase, type PostgresJsQueryResultHKT } from 'drizzle-orm/postgres-js'
+import postgres from 'postgres'
+import * as schema from './schema.ts'
+
+type Schema = typeof schema
+
+/** A pool of connections. */
+export type Db = PostgresJsDatabase<Schema>
+/** What a statement runs on: the pool, or a transaction of it. */
+export type Tx = PgDatabase<PostgresJsQueryResultHKT, Schema, ExtractTablesWithRelations<Schema>>
+
+export type Connection = { db: Db; end: () => Promise<void> }
+
+/**
+ * Open a pool on `url`; nothing is sent before the first query.
+ *
+ * `connections` is the pool's size, `name` what `pg_stat_activity` shows an operator.
+ * The driver's own client stays in here: drizzle replaces its date and JSON serialisers, so used bare it lies.
+ */
+export function connect(url: string, { connections, name }: { connections: number; name: string }): Connection {
+  const client = postgres(url, {
+    max: connections,
+    onnotice: () => {},
+    connect_timeout: 10,
+    connection: { application_name: `punctual ${name}`, TimeZone: 'UTC' },
+  })
+  return { db: drizzle(client, { schema, casing: 'snake_case' }), end: () => client.end({ timeout: 5 }) }
+}
+
+/** The PostgreSQL error code (SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html) in `error`, or null. */
+export function sqlStateOf(error: unknown): string | null {
+  for (let e = error; e instanceof Error; e = e.cause) {
+    if ('code' in e && typeof e.code === 'string' && /^[0-9A-Z]{5}$/.test(e.code)) return e.code
+  }
+  return null
+}

@@ -1,0 +1,406 @@
+import { sql } from 'drizzle-orm'
+import {
+  type AnyPgColumn,
+  bigint,
+  boolean,
+  check,
+  customType,
+  foreignKey,
+  index,
+  integer,
+  jsonb,
+  pgEnum,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  timestamp,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { v7 as uuidv7 } from 'uuid'
+
+// Every row belongs to an organisation; a foreign key that crosses rows of one carries the organisation along,
+// so that the database itself refuses a post on another organisation's channel.
+
+const id = () => uuid().primaryKey().$defaultFn(uuidv7)
+// Milliseconds: JavaScript has no microseconds, and a cursor made from a rounded instant skips rows.
+const instant = () => timestamp({ withTimezone: true, precision: 3 })
+const createdAt = () => instant().notNull().defaultNow()
+const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => 'bytea' })
+const organisation = () =>
+  uuid()
+    .notNull()
+    .references((): AnyPgColumn => organisations.id, { onDelete: 'cascade' })
+
+export const organisations = pgTable('organisations', {
+  id: id(),
+  name: text().notNull(),
+  createdAt: createdAt(),
+})
+
+// A person. The one table that belongs to no organisation: what joins them is a membership.
+export const accounts = pgTable(
+  'accounts',
+  {
+    id: id(),
+    name: text().notNull(),
+    email: text().notNull(),
+    passwordHash: text().notNull(),
+    timeZone: text().notNull().default('UTC'), // IANA name
+    createdAt: createdAt(),
+  },
+  (t) => [uniqueIndex('accounts_email').on(sql`lower(${t.email})`)], // one account an address, however it is written
+)
+
+export const role = pgEnum('role', ['owner', 'admin', 'editor', 'viewer'])
+export type Role = (typeof role.enumValues)[number]
+
+export const memberships = pgTable(
+  'memberships',
+  {
+    organisationId: organisation(),
+    accountId: uuid()
+      .notNull()
+      .references(() => accounts.id, { onDelete: 'cascade' }),
+    role: role().notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.organisationId, t.accountId] }), index('memberships_account').on(t.accountId)],
+)
+
+// A browser that is signed in, and the organisation that it looks at.
+export const sessions = pgTable(
+  'sessions',
+  {
+    id: id(),
+    tokenHash: bytes().notNull().unique(), // SHA-256: a stolen backup signs nobody in
+    accountId: uuid()
+      .notNull()
+      .references(() => accounts.id, { onDelete: 'cascade' }),
+    organisationId: uuid().notNull(),
+    createdAt: createdAt(),
+    lastUsedAt: createdAt(),
+    expiresAt: instant().notNull(),
+  },
+  (t) => [
+    // Leaving an organisation ends the sessions that look at it.
+    foreignKey({
+      name: 'sessions_membership',
+      columns: [t.organisationId, t.accountId],
+      foreignColumns: [memberships.organisationId, memberships.accountId],
+    }).onDelete('cascade'),
+    index('sessions_account').on(t.accountId),
+  ],
+)
+
+export const apiKeys = pgTable(
+  'api_keys',
+  {
+    id: id(),
+    organisationId: organisation(),
+    name: text().notNull(),
+    keyHash: bytes().notNull().unique(), // SHA-256 of 178 random bits: nothing to guess, so nothing to slow down
+    last4: text().notNull(),
+    scopes: text().array().notNull(),
+    createdBy: uuid().references(() => accounts.id, { onDelete: 'set null' }),
+    createdAt: createdAt(),
+    expiresAt: instant(),
+    lastUsedAt: instant(),
+    revokedAt: instant(),
+  },
+  (t) => [index('api_keys_organisation').on(t.organisationId, t.createdAt)],
+)
+
+export const channelStatus = pgEnum('channel_status', ['active', 'needs_reconnect', 'disconnected'])
+
+/** What a channel takes, as its network said when it was connected. Shown to callers as `limits`. */
+export type ChannelLimits = {
+  textLength: number
+  textUnit: 'characters' | 'graphemes'
+  textBytes?: number // a second bound, in UTF-8 bytes
+  urlsCountAs?: number // every link counts as so many, whatever its length
+  mediaCount: number
+  mediaTypes: string[]
+  mediaBytes?: number
+  altLength?: number
+}
+
+export const channels = pgTable(
+  'channels',
+  {
+    id: id(),
+    organisationId: organisation(),
+    network: text().notNull(), // a key of jobs/networks/registry.ts
+    remoteAccount: text().notNull(), // the account's own id at the network: connecting it again revives this row
+    name: text().notNull(),
+    handle: text(),
+    url: text(),
+    pictureKey: text(), // a key of db/files.ts: pages show nothing from elsewhere
+    status: channelStatus().notNull().default('active'),
+    limits: jsonb().$type<ChannelLimits>().notNull(),
+    credential: bytes(), // sealed; null once a disconnected channel has nothing under way
+    credentialVersion: integer().notNull().default(1), // rises at each refresh and reconnect: a 401 counts only against the current one
+    pausedUntil: instant(), // a 429: nothing of this channel is claimed or intended before
+    connectedAt: createdAt(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    unique('channels_remote_account').on(t.organisationId, t.network, t.remoteAccount),
+    unique('channels_organisation').on(t.organisationId, t.id), // what deliveries refer to
+  ],
+)
+
+// A person on their way to a network's consent page and back.
+export const connectFlows = pgTable(
+  'connect_flows',
+  {
+    id: id(),
+    organisationId: organisation(),
+    accountId: uuid()
+      .notNull()
+      .references(() => accounts.id, { onDelete: 'cascade' }),
+    network: text().notNull(),
+    stateHash: bytes().notNull().unique(), // SHA-256 of OAuth's `state`
+    sealed: bytes().notNull(), // client secret, PKCE verifier and whatever else the network needs on the way back
+    channelId: uuid(), // the channel to be reconnected; null for a new one
+    expiresAt: instant().notNull(),
+  },
+  (t) => [
+    index('connect_flows_expiry').on(t.expiresAt),
+    foreignKey({
+      name: 'connect_flows_channel',
+      columns: [t.organisationId, t.channelId],
+      foreignColumns: [channels.organisationId, channels.id],
+    }).onDelete('cascade'),
+  ],
+)
+
+export const postType = pgEnum('post_type', ['schedule', 'now', 'draft'])
+export const maker = pgEnum('maker', ['member', 'api_key', 'app'])
+
+export const posts = pgTable(
+  'posts',
+  {
+    id: id(),
+    organisationId: organisation(),
+    type: postType().notNull(),
+    date: instant(), // what the caller asked for; the ledger's due_at may move, this does not
+    content: text().notNull(),
+    version: integer().notNull().default(1), // rises at edits, not while deliveries move: the ETag
+    createdByKind: maker().notNull(),
+    createdById: uuid().notNull(),
+    createdByName: text().notNull(), // as it was called then: the maker may be gone
+    createdAt: createdAt(),
+    updatedAt: createdAt(),
+  },
+  (t) => [
+    unique('posts_organisation').on(t.organisationId, t.id), // what deliveries refer to
+    index('posts_by_date').on(t.organisationId, t.date, t.id), // lists, in either direction
+    check('scheduled_has_date', sql`${t.type} = 'draft' or ${t.date} is not null`),
+  ],
+)
+
+export const mediaKind = pgEnum('media_kind', ['image', 'video'])
+
+export const media = pgTable(
+  'media',
+  {
+    id: id(),
+    organisationId: organisation(),
+    kind: mediaKind().notNull(),
+    mime: text().notNull(), // what the bytes say
+    bytes: bigint({ mode: 'number' }).notNull(),
+    width: integer(),
+    height: integer(),
+    durationMs: integer(),
+    alt: text().notNull().default(''),
+    sha256: text().notNull(), // hex, of what is stored
+    fileKey: text().notNull(), // keys of db/files.ts; random, since whoever knows one can read the file
+    thumbnailKey: text(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    unique('media_organisation').on(t.organisationId, t.id),
+    index('media_by_age').on(t.organisationId, t.createdAt, t.id),
+  ],
+)
+
+export const postMedia = pgTable(
+  'post_media',
+  {
+    organisationId: organisation(),
+    postId: uuid().notNull(),
+    mediaId: uuid().notNull(),
+    position: smallint().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.postId, t.position] }),
+    foreignKey({
+      name: 'post_media_post',
+      columns: [t.organisationId, t.postId],
+      foreignColumns: [posts.organisationId, posts.id],
+    }).onDelete('cascade'),
+    foreignKey({
+      name: 'post_media_media',
+      columns: [t.organisationId, t.mediaId],
+      foreignColumns: [media.organisationId, media.id],
+    }),
+    index('post_media_media').on(t.mediaId), // may this file be deleted?
+  ],
+)
+
+export const deliveryState = pgEnum('delivery_state', [
+  'draft',
+  'scheduled',
+  'claimed',
+  'sending',
+  'uncertain',
+  'held',
+  'published',
+  'failed',
+  'needs_review',
+  'cancelled',
+])
+export type DeliveryState = (typeof deliveryState.enumValues)[number]
+
+export const evidence = pgEnum('evidence', ['answered', 'found', 'person'])
+
+/** Why a delivery is where it is, in words for the person who has to act. */
+export type DeliveryError = { code: string; message: string; nextStep: string }
+
+// One row per (post, channel): the unit of work of jobs/publish.ts, moved by jobs/ledger.ts alone.
+export const deliveries = pgTable(
+  'deliveries',
+  {
+    id: id(),
+    organisationId: organisation(),
+    postId: uuid().notNull(),
+    channelId: uuid().notNull(),
+    position: smallint().notNull(), // the order in which the caller named the channels
+    state: deliveryState().notNull(),
+    dueAt: instant(), // null for a draft without a date
+    nextAttemptAt: instant(), // not before this, whatever due_at says
+    // When it may be claimed. greatest() passes over nulls.
+    readyAt: instant().generatedAlwaysAs(sql`greatest(due_at, next_attempt_at)`),
+    publishKey: text().notNull(), // never changed: the idempotency key, or the record key where the network takes one
+    prepared: text(), // what will be sent, byte for byte, frozen at the intent
+    maybeOut: boolean().notNull().default(false), // something may be out there: no edit, no cancel, no failure until it is known
+    backoffStep: smallint().notNull().default(0), // how many waits of "Trying again" are behind it
+    attemptNo: integer().notNull().default(0),
+    crashCount: smallint().notNull().default(0),
+    leaseToken: uuid(), // the fence: who does not hold it writes nothing negative
+    leaseOwner: text(), // the worker pool that works on it, or looks for it
+    leaseUntil: instant(),
+    lookAt: instant(), // uncertain: not to be looked for before
+    lookToken: uuid(), // uncertain: the reading that may say "absent"
+    absentAt: instant(), // uncertain: the end of the first complete reading that did not show it
+    remoteId: text(),
+    remoteUrl: text(),
+    publishedAt: instant(),
+    evidence: evidence(),
+    firstSentAt: instant(),
+    error: jsonb().$type<DeliveryError>(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    unique('deliveries_post_channel').on(t.postId, t.channelId),
+    // A post already recorded for one delivery is nobody else's proof.
+    unique('deliveries_remote_id').on(t.channelId, t.remoteId),
+    foreignKey({
+      name: 'deliveries_post',
+      columns: [t.organisationId, t.postId],
+      foreignColumns: [posts.organisationId, posts.id],
+    }).onDelete('cascade'),
+    foreignKey({
+      name: 'deliveries_channel',
+      columns: [t.organisationId, t.channelId],
+      foreignColumns: [channels.organisationId, channels.id],
+    }),
+    // The backstop of claim's order: one under way a channel.
+    uniqueIndex('deliveries_under_way').on(t.channelId).where(sql`state in ('claimed', 'sending', 'uncertain')`),
+    index('deliveries_head').on(t.channelId, t.dueAt, t.id).where(sql`state = 'scheduled'`), // claim
+    index('deliveries_ready').on(t.readyAt).where(sql`state = 'scheduled'`), // the alarm, the reaper
+    index('deliveries_leased').on(t.leaseUntil).where(sql`state in ('claimed', 'sending')`), // the heartbeat, the reaper
+    index('deliveries_look').on(t.lookAt).where(sql`state = 'uncertain'`), // the reaper
+    check('published_has_evidence', sql`(state = 'published') = (published_at is not null and evidence is not null)`),
+    check('under_way_has_lease', sql`(state in ('claimed', 'sending')) = (lease_token is not null)`),
+    check('uncertain_has_look', sql`state <> 'uncertain' or (look_at is not null and maybe_out)`),
+    check('only_a_draft_lacks_due_at', sql`due_at is not null or state in ('draft', 'cancelled')`),
+    check('maybe_out_keeps_its_bytes', sql`not maybe_out or prepared is not null`),
+    check(
+      'never_cancelled_while_maybe_out',
+      sql`not (maybe_out and state in ('cancelled', 'failed', 'held', 'draft'))`,
+    ),
+  ],
+)
+
+// One row a try: inserted by claim, stamped by intend, completed once by whatever ends it, never changed after.
+export const attempts = pgTable(
+  'attempts',
+  {
+    id: id(),
+    organisationId: organisation(),
+    deliveryId: uuid()
+      .notNull()
+      .references(() => deliveries.id, { onDelete: 'cascade' }),
+    no: integer().notNull(),
+    owner: text().notNull(),
+    credentialVersion: integer().notNull(),
+    startedAt: instant().notNull(),
+    intendedAt: instant(), // from here on something may be out there
+    endedAt: instant(),
+    outcome: text(), // published | later | refused | reconnect | unknown | internal | lost | edited
+    status: integer(), // the network's HTTP status
+    reply: text(), // the network's answer, redacted and capped
+    message: text(),
+  },
+  (t) => [unique('attempts_no').on(t.deliveryId, t.no)],
+)
+
+// The first answer to a request that carried an Idempotency-Key, for a day.
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    organisationId: organisation(),
+    route: text().notNull(),
+    key: text().notNull(),
+    bodyHash: bytes().notNull(),
+    status: integer().notNull(),
+    location: text(),
+    body: text().notNull(), // replayed byte for byte
+    createdAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.organisationId, t.route, t.key] }), index('idempotency_keys_age').on(t.createdAt)],
+)
+
+// What a feed channel has published. Its id is the delivery's publish key, so the same publication again is the same row.
+export const feedItems = pgTable(
+  'feed_items',
+  {
+    id: text().primaryKey(),
+    organisationId: organisation(),
+    channelId: uuid().notNull(),
+    content: text().notNull(),
+    media: jsonb()
+      .$type<{ url: string; mime: string; bytes: number; alt: string; width: number | null; height: number | null }[]>()
+      .notNull(),
+    publishedAt: createdAt(),
+  },
+  (t) => [
+    foreignKey({
+      name: 'feed_items_channel',
+      columns: [t.organisationId, t.channelId],
+      foreignColumns: [channels.organisationId, channels.id],
+    }).onDelete('cascade'),
+    index('feed_items_newest').on(t.channelId, t.publishedAt),
+  ],
+)
+
+// Failed sign-ins by address and by account, counted for all processes together (rate-limiter-flexible).
+export const throttles = pgTable('throttles', {
+  key: text().primaryKey(),
+  points: integer().notNull().default(0),
+  expire: instant(),
+})

@@ -1,0 +1,157 @@
+import type { ChannelLimits } from '../../db/schema.ts'
+import type { Outbound } from '../outbound.ts'
+
+/** What a network keeps to act for one account; sealed in `channels.credential` as JSON. Its shape is the network's own. */
+export type Credential = Record<string, unknown>
+
+/** A file to go out with a post. */
+export type PostMedia = {
+  mime: string
+  bytes: number
+  width: number | null
+  height: number | null
+  alt: string
+  url: string // public address, for networks that fetch it themselves
+  read: () => Promise<Uint8Array>
+}
+
+/** What is to be published, as the person wrote it. */
+export type Content = { text: string; media: PostMedia[] }
+
+/** What a network is given to act for a channel. */
+export type Session = {
+  organisationId: string
+  channelId: string
+  remoteAccount: string
+  credential: Credential
+  outbound: Outbound // checks every address; in `send` it also keeps the deadline of the first byte
+  signal: AbortSignal
+}
+
+/** A publication, as its network names it. `remoteId` null: the network gives none. `reply` goes to the attempt's record. */
+export type Publication = { remoteId: string | null; url: string | null; status?: number; reply?: string }
+
+/** An account that was just connected. */
+export type ConnectedAccount = {
+  remoteAccount: string
+  name: string
+  handle: string | null
+  url: string | null
+  pictureUrl: string | null
+  limits: ChannelLimits
+  credential: Credential
+}
+
+/**
+ * How a channel of a network comes to be. `form`: what the person types is enough. `redirect`: they go to the network's
+ * consent page and come back with a code; `kept` (sealed meanwhile, must survive JSON) is what `begin` wants to know again.
+ * All throw ConnectError.
+ */
+export type Connecting =
+  | { by: 'form'; connect: (input: Record<string, string>, outbound: Outbound) => Promise<ConnectedAccount> }
+  | {
+      by: 'redirect'
+      begin: (
+        input: Record<string, string>,
+        way: { redirectUri: string; state: string; outbound: Outbound },
+      ) => Promise<{ url: string; kept: unknown }>
+      finish: (
+        kept: unknown,
+        way: { redirectUri: string; code: string; outbound: Outbound },
+      ) => Promise<ConnectedAccount>
+    }
+
+/** Thrown while connecting: a sentence for the person, and the field of the form that it belongs to, if one. */
+export class ConnectError extends Error {
+  readonly field: string | null
+  constructor(message: string, { field = null, cause }: { field?: string | null; cause?: unknown } = {}) {
+    super(message, { cause })
+    this.field = field
+  }
+}
+
+/**
+ * What a second send of the same publication does.
+ * keyed: nothing, the same key is the same post · two-step: a container, then its publication ·
+ * readable: a second post, but the account's posts can be listed · blind: a second post, and nothing can be known.
+ */
+export type RepeatedSend = 'keyed' | 'two-step' | 'readable' | 'blind'
+
+/** One social network: everything that the rest of the product knows of it. The contract is in docs/networks.md. */
+export type Network = {
+  name: string
+  repeatedSend: RepeatedSend
+  /** How long after a send its post may still appear: between two readings that prove it absent. 60,000 ms unless known. */
+  settlesWithinMs?: number
+  /** The real server or the contract that this file was proved against, as the README's table shows it. */
+  verifiedAgainst: string
+  connecting: Connecting
+  /** The publish key of a new delivery, where the network wants a form of its own (Bluesky: a TID). A UUIDv7 otherwise. */
+  mintPublishKey?: () => string
+  /** Media up, text and facets made: all that may be slow or fail harmlessly. The answer must survive JSON. Nothing is public yet. */
+  prepare: (content: Content, publishKey: string, session: Session) => Promise<unknown>
+  /** One HTTP call that makes it public. Throws PublishError; any other error is "unknown" once a byte may have left. */
+  send: (delivery: { publishKey: string; prepared: unknown }, session: Session) => Promise<Publication>
+  /**
+   * readable, two-step: look for the post among the account's own since `since`. Null only after a complete reading.
+   * `isTaken` tells whether a remote id is recorded for another delivery already.
+   */
+  find?: (
+    delivery: { publishKey: string; prepared: unknown; since: Date; isTaken: (remoteId: string) => Promise<boolean> },
+    session: Session,
+  ) => Promise<Publication | null>
+  /** A new credential for one that was refused; throws PublishError `reconnect` when there is none to be had. */
+  refresh?: (credential: Credential, session: Omit<Session, 'credential'>) => Promise<Credential>
+}
+
+/** What became of an attempt, in the four words of docs/networks.md. */
+export type Verdict = 'later' | 'refused' | 'reconnect' | 'unknown'
+
+/** Thrown by a network: the verdict, the sentence that the person reads, and what they can do. */
+export class PublishError extends Error {
+  readonly verdict: Verdict
+  readonly code: string
+  readonly nextStep: string
+  readonly retryAt: Date | null
+  readonly status: number | null
+  readonly reply: string | null
+
+  /**
+   * `code` is stable and snake_case; `retryAt` is the network's own word on when to come back (a 429: pauses the channel);
+   * `status` and `reply` are what it answered, for the attempt's record.
+   */
+  constructor(
+    verdict: Verdict,
+    message: string,
+    more: {
+      code?: string
+      nextStep?: string
+      retryAt?: Date | null
+      status?: number
+      reply?: string
+      cause?: unknown
+    } = {},
+  ) {
+    super(message, { cause: more.cause })
+    this.verdict = verdict
+    this.code =
+      more.code ??
+      {
+        later: 'network_busy',
+        refused: 'network_refused',
+        reconnect: 'channel_needs_reconnect',
+        unknown: 'outcome_unknown',
+      }[verdict]
+    this.nextStep =
+      more.nextStep ??
+      {
+        later: 'It is tried again by itself.',
+        refused: 'Change the post and retry.',
+        reconnect: 'Reconnect the channel.',
+        unknown: 'We are looking whether it is there.',
+      }[verdict]
+    this.retryAt = more.retryAt ?? null
+    this.status = more.status ?? null
+    this.reply = more.reply ?? null
+  }
+}
