@@ -184,7 +184,8 @@ async function copyOnce(from: string, to: string): Promise<void> {
   await rename(unfinished, to)
 }
 
-async function give({ user }: Postgres, path: string): Promise<void> {
+/** Let the user that PostgreSQL runs as own `path`. */
+export async function give({ user }: Postgres, path: string): Promise<void> {
   if (user.uid !== undefined && user.gid !== undefined) await chown(path, user.uid, user.gid)
 }
 

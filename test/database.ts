@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto'
+import { sql } from 'drizzle-orm'
+import { inject } from 'vitest'
+import { connect, type Db } from '../db/client.ts'
+
+/**
+ * A database of this test file's own, migrated and empty. Call it in beforeAll, and `end` in afterAll.
+ *
+ * `url` is for the processes that a test starts; `connections` the size of the pool behind `db`.
+ */
+export async function testDatabase({ connections = 5 } = {}): Promise<{ db: Db; url: string; end(): Promise<void> }> {
+  const server = inject('postgres')
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await onServer(`create database ${name} template migrated`)
+  const url = `${server}/${name}`
+  const { db, end } = connect(url, { connections, name: 'test' })
+  return {
+    db,
+    url,
+    async end() {
+      await end()
+      await onServer(`drop database ${name} with (force)`)
+    },
+  }
+}
+
+async function onServer(statement: string): Promise<void> {
+  const { db, end } = connect(`${inject('postgres')}/postgres`, { connections: 1, name: 'test' })
+  await db.execute(sql.raw(statement))
+  await end()
+}

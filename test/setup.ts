@@ -1,0 +1,10 @@
+import { afterEach } from 'vitest'
+
+const unexpected: unknown[][] = []
+console.error = (...args: unknown[]) => unexpected.push(args)
+
+// A test that expects one spies on console.error itself.
+afterEach(() => {
+  const calls = unexpected.splice(0)
+  if (calls.length > 0) throw new Error(`console.error was called: ${calls.map((args) => args.join(' ')).join('\n')}`)
+})

@@ -1,0 +1,16 @@
+import { defineConfig } from 'vitest/config'
+import { Counts } from './reporter.ts'
+
+export default defineConfig({
+  root: `${import.meta.dirname}/..`,
+  test: {
+    include: ['test/**/*.test.{ts,tsx}'],
+    exclude: ['test/peers/**'],
+    globalSetup: 'test/postgres.setup.ts',
+    setupFiles: 'test/setup.ts',
+    reporters: [new Counts()],
+    maxWorkers: 2, // each file has a database of its own and real processes beside it
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+})
