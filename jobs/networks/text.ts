@@ -28,5 +28,6 @@ export function excessOf(
 }
 
 function countUnits(rule: TextRule, text: string): number {
-  return Array.from(rule.textUnit === 'graphemes' ? graphemes.segment(text) : text).length
+  const units: Iterable<unknown> = rule.textUnit === 'graphemes' ? graphemes.segment(text) : text
+  return Array.from(units).length
 }

@@ -1,0 +1,38 @@
+import ipaddr from 'ipaddr.js'
+import { OutboundError } from '../outbound.ts'
+import { ConnectError } from './network.ts'
+
+/**
+ * The origin of a server as a person types it: `social.example`, `https://social.example/@ada`, `@ada@social.example`.
+ *
+ * http is kept only where no public server can be meant; whether such an address is called at all is for outbound.ts.
+ * Throws ConnectError on `field`.
+ */
+export function originOf(typed: string, field: string): string {
+  const text = typed.trim()
+  const withScheme = /^https?:\/\//i.test(text) ? text : `https://${text.split('/')[0]?.split('@').at(-1)}`
+  if (!URL.canParse(withScheme)) throw new ConnectError('Type an address such as social.example.', { field })
+  const url = new URL(withScheme)
+  if (url.protocol === 'http:' && !isPrivateName(url.hostname)) {
+    throw new ConnectError(`Type https://${url.host}: a connection that is not encrypted would show the credentials.`, {
+      field,
+    })
+  }
+  return url.origin
+}
+
+/** What a step of connecting could not reach becomes a ConnectError on `field`. */
+export async function reaching<T>(origin: string, field: string | null, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step()
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    throw new ConnectError(`${new URL(origin).host} cannot be reached: ${error.message}`, { field, cause: error })
+  }
+}
+
+function isPrivateName(hostname: string): boolean {
+  const literal = hostname.replace(/^\[|\]$/g, '')
+  if (ipaddr.isValid(literal)) return ipaddr.process(literal).range() !== 'unicast'
+  return !hostname.includes('.') || /\.(localhost|internal|local|test)$/.test(hostname)
+}

@@ -1,0 +1,95 @@
+import sharp from 'sharp'
+import { z } from 'zod'
+import type { Answer } from '../outbound.ts'
+import { readAs } from './answers.ts'
+import type { Method } from './bluesky-xrpc.ts'
+import { type Content, type PostMedia, PublishError } from './network.ts'
+
+export const PostCollection = 'app.bsky.feed.post'
+
+// app.bsky.embed.images: uploadBlob takes more, but the record with it is then refused.
+const ImageBytes = 2_000_000
+const SidesInPixels = [2000, 1600, 1200, 800, 400]
+const ShownAsTheyAre = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif'])
+const UploadTimeoutMs = 120_000
+
+const Uploaded = z.object({ blob: z.record(z.string(), z.unknown()) })
+const Resolved = z.object({ did: z.string() })
+
+/** Calls the account's PDS as the account; throws PublishError unless it answers with success. */
+type Ask = (method: Method) => Promise<Answer>
+
+/** The post as a record, images uploaded, with everything that is in it frozen. https://docs.bsky.app/docs/advanced-guides/posts */
+export async function postRecord({ text, media }: Content, ask: Ask): Promise<Record<string, unknown>> {
+  const images: unknown[] = []
+  for (const file of media) images.push(await uploadImage(file, ask))
+  const facets = await facetsOf(text, ask)
+  return {
+    $type: PostCollection,
+    text,
+    createdAt: new Date().toISOString(),
+    ...(facets.length > 0 ? { facets } : {}),
+    ...(images.length > 0 ? { embed: { $type: 'app.bsky.embed.images', images } } : {}),
+  }
+}
+
+async function uploadImage(file: PostMedia, ask: Ask): Promise<unknown> {
+  if (!file.mime.startsWith('image/')) {
+    throw new PublishError('refused', `Bluesky takes no ${file.mime} here.`, { code: 'media_not_supported' })
+  }
+  const { body, mime, width, height } = await fitted(file)
+  const post = { body, mime }
+  const answer = await ask({ nsid: 'com.atproto.repo.uploadBlob', post, timeoutMs: UploadTimeoutMs })
+  const { blob } = readAs(Uploaded, answer, { network: 'Bluesky', secrets: [] })
+  return { image: blob, alt: file.alt, aspectRatio: { width, height } }
+}
+
+async function fitted(file: PostMedia) {
+  const original = await file.read()
+  const { autoOrient } = await sharp(original).metadata()
+  if (ShownAsTheyAre.has(file.mime) && original.length <= ImageBytes) {
+    return { body: original, mime: file.mime, ...autoOrient }
+  }
+  for (const side of SidesInPixels) {
+    const { data, info } = await sharp(original)
+      .autoOrient()
+      .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
+      .flatten({ background: 'white' })
+      .jpeg({ quality: 85 })
+      .toBuffer({ resolveWithObject: true })
+    if (data.length <= ImageBytes) return { body: data, mime: 'image/jpeg', width: info.width, height: info.height }
+  }
+  throw new PublishError('refused', 'This image cannot be made small enough for Bluesky.', {
+    code: 'media_not_supported',
+  })
+}
+
+/** Links, hashtags and mentions, placed by UTF-8 bytes. A mention of nobody stays plain text. */
+async function facetsOf(text: string, ask: Ask) {
+  const { RichText } = await import('@atproto/api') // here: it costs 66 MB, and the web process never prepares
+  const rich = new RichText({ text })
+  rich.detectFacetsWithoutResolution()
+  const facets = []
+  for (const { index, features } of rich.facets ?? []) {
+    const resolved = []
+    for (const feature of features) {
+      if (feature.$type !== 'app.bsky.richtext.facet#mention') resolved.push(feature)
+      else {
+        const did = await didOf(String((feature as { did: unknown }).did), ask) // unresolved, `did` holds the handle
+        if (did) resolved.push({ ...feature, did })
+      }
+    }
+    if (resolved.length > 0) facets.push({ index, features: resolved })
+  }
+  return facets
+}
+
+async function didOf(handle: string, ask: Ask): Promise<string | null> {
+  try {
+    const answer = await ask({ nsid: 'com.atproto.identity.resolveHandle', query: { handle } })
+    return readAs(Resolved, answer, { network: 'Bluesky', secrets: [] }).did
+  } catch (error) {
+    if (error instanceof PublishError && error.verdict === 'refused') return null
+    throw error
+  }
+}

@@ -1,0 +1,105 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { z } from 'zod'
+import type { Answer } from '../outbound.ts'
+import { bodyOf, failureOf, plainReason, readAs, recordOf } from './answers.ts'
+import { mastodonConnecting } from './mastodon-connect.ts'
+import { findStatus } from './mastodon-find.ts'
+import { type Content, type Network, type PostMedia, type Publication, PublishError, type Session } from './network.ts'
+
+const Name = 'Mastodon'
+const UploadTimeoutMs = 120_000
+const FirstPollMs = 250
+const LongestPollMs = 5000
+
+const Credential = z.object({ instance: z.string(), token: z.string(), accountId: z.string() })
+const Prepared = z.object({ status: z.string(), media_ids: z.array(z.string()) })
+const Status = z.object({ id: z.string().min(1), url: z.string().nullish(), uri: z.string().nullish() })
+const Attachment = z.object({ id: z.string().min(1) })
+const Problem = z.object({ error: z.string(), error_description: z.string().optional() })
+
+/** Mastodon and what speaks its API. https://docs.joinmastodon.org/methods/statuses/#create */
+export const mastodon: Network = {
+  name: Name,
+  repeatedSend: 'readable', // most servers ignore Idempotency-Key: the account is read first, the key is sent on top
+  verifiedAgainst: 'snac2 2.75',
+  connecting: mastodonConnecting,
+  prepare,
+  send,
+  find: (delivery, session) => {
+    const { status, media_ids } = Prepared.parse(delivery.prepared)
+    const { instance, accountId } = Credential.parse(session.credential)
+    return findStatus({ ...delivery, instance, accountId, text: status, mediaCount: media_ids.length }, (url) =>
+      call('GET', url, session, { maxBytes: 8 * 1024 * 1024 }),
+    )
+  },
+}
+
+// The visibility is left to the account's own default.
+async function prepare({ text, media }: Content, _publishKey: string, session: Session): Promise<unknown> {
+  const ids: string[] = []
+  for (const file of media) ids.push(await upload(file, session)) // one after another: their order is the post's
+  return { status: text, media_ids: ids } satisfies z.infer<typeof Prepared>
+}
+
+async function send(
+  { publishKey, prepared }: { publishKey: string; prepared: unknown },
+  session: Session,
+): Promise<Publication> {
+  const { instance, token } = Credential.parse(session.credential)
+  const answer = await call('POST', `${instance}/api/v1/statuses`, session, {
+    headers: { 'idempotency-key': publishKey },
+    json: Prepared.parse(prepared),
+  })
+  if (!answer.ok) throw failure(answer, token)
+  const status = readAs(Status, answer, { network: Name, secrets: [token] })
+  return { remoteId: status.id, url: status.url ?? status.uri ?? null, ...recordOf(answer, [token]) }
+}
+
+/** https://docs.joinmastodon.org/methods/media/#v2. v1 is the same, but ends only when the file is processed. */
+async function upload(file: PostMedia, session: Session): Promise<string> {
+  const { instance, token } = Credential.parse(session.credential)
+  const form = new FormData()
+  const bytes = (await file.read()) as Uint8Array<ArrayBuffer>
+  form.set('file', new File([bytes], `media.${file.mime.split('/')[1]}`, { type: file.mime }))
+  form.set('description', file.alt)
+  const options = { multipart: form, timeoutMs: UploadTimeoutMs }
+  let answer = await call('POST', `${instance}/api/v2/media`, session, options)
+  if (answer.status === 404) answer = await call('POST', `${instance}/api/v1/media`, session, options)
+  if (!answer.ok) throw failure(answer, token)
+  const { id } = readAs(Attachment, answer, { network: Name, secrets: [token] })
+  if (answer.status === 202) await processed(id, session)
+  return id
+}
+
+// Ends by itself: the session's signal is the time that preparing may take.
+async function processed(id: string, session: Session): Promise<void> {
+  const { instance, token } = Credential.parse(session.credential)
+  for (let pauseMs = FirstPollMs; ; pauseMs = Math.min(pauseMs * 2, LongestPollMs)) {
+    await wait(pauseMs, undefined, { signal: session.signal })
+    const answer = await call('GET', `${instance}/api/v1/media/${encodeURIComponent(id)}`, session)
+    if (answer.status === 200) return
+    if (answer.status !== 206) throw failure(answer, token)
+  }
+}
+
+function call(
+  method: 'GET' | 'POST',
+  url: string,
+  { credential, outbound, signal }: Session,
+  options: { headers?: Record<string, string>; json?: unknown; multipart?: FormData } & Limits = {},
+): Promise<Answer> {
+  const headers = { ...options.headers, authorization: `Bearer ${Credential.parse(credential).token}` }
+  return outbound.request(method, url, { ...options, headers, signal })
+}
+
+type Limits = { timeoutMs?: number; maxBytes?: number }
+
+function failure(answer: Answer, token: string): PublishError {
+  const problem = Problem.safeParse(bodyOf(answer))
+  const reason = problem.success ? plainReason(problem.data.error_description ?? problem.data.error) : null
+  // A token whose scope was taken away is answered with 403, not 401.
+  if (answer.status === 403 && /scope/i.test(`${answer.headers['www-authenticate']} ${reason}`)) {
+    return new PublishError('reconnect', `${Name} no longer lets this connection post.`, recordOf(answer, [token]))
+  }
+  return failureOf(answer, { network: Name, reason, secrets: [token] })
+}
