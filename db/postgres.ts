@@ -197,5 +197,5 @@ async function forgetDeadServer(folder: string): Promise<void> {
 
 // LC_ALL: PostgreSQL stops at a locale in the environment that the machine does not have.
 async function program({ bin, user }: Postgres, name: string, args: string[]): Promise<void> {
-  await run(join(bin, name), args, { ...user, cwd: '/', env: { PATH: process.env.PATH, LC_ALL: 'C' } })
+  await run(join(bin, name), args, { ...user, cwd: '/', env: { LC_ALL: 'C' } })
 }

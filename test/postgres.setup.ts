@@ -26,11 +26,11 @@ export async function setup(project: TestProject): Promise<void> {
   const programs = await findPostgres(pino({ level: 'warn' }))
   const home = await openFolder(programs)
   const folder = join(home, 'cluster')
+  end = endWithUs(programs, folder, home)
   const password = randomBytes(12).toString('hex')
   const port = await freePort(0)
   await createCluster(programs, folder, password)
   await startServer(programs, folder, { port, settings: NothingSurvives })
-  end = endWithUs(programs, folder, home)
   const server = `postgres://punctual:${password}@127.0.0.1:${port}`
   const postgres = connect(`${server}/postgres`, { connections: 1, name: 'test setup' })
   await postgres.db.execute(sql`create database migrated`)

@@ -1,0 +1,140 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+
+const Root = join(import.meta.dirname, '..')
+const Folders = ['db', 'jobs', 'server', 'app'] // a folder may import those on its left
+const Pure = ['server/forms.ts', 'jobs/networks/text.ts'] // what pages and rules share
+
+type Import = { from: string; to: string; typeOnly: boolean } // `to` is a file of ours, or a package
+type Module = { file: string; source: ts.SourceFile; imports: Import[] }
+
+const modules = globSync(`{${Folders}}/**/*.{ts,tsx}`, { cwd: Root }).map(parse)
+const imports = modules.flatMap((module) => module.imports)
+const values = imports.filter(({ typeOnly }) => !typeOnly)
+
+describe('the folders', () => {
+  test('a lower folder never imports a higher one', () => {
+    const upward = imports.filter(({ from, to }) => level(to) > level(from) || to.startsWith('test/'))
+    expect(upward.map(show)).toEqual([])
+  })
+
+  test('a page takes nothing but types from outside app, forms and the counting of text aside', () => {
+    const taken = values.filter(({ from, to }) => level(from) === 3 && level(to) >= 0 && level(to) < 3)
+    expect(taken.filter(({ to }) => !Pure.includes(to)).map(show)).toEqual([])
+  })
+
+  test('forms and the counting of text import nothing but zod and each other', () => {
+    const taken = values.filter(({ from }) => Pure.includes(from))
+    expect(taken.filter(({ to }) => to !== 'zod' && !Pure.includes(to)).map(show)).toEqual([])
+  })
+
+  test('every relative import names a file', () => {
+    expect(imports.filter(({ to }) => to.startsWith('?')).map(show)).toEqual([])
+  })
+})
+
+describe('one place for', () => {
+  test.each([
+    ['express', ['server/http.ts', 'server/rest.ts', 'server/oauth-http.ts']],
+    ['oslo', ['server/secrets.ts']],
+    ['postgres', ['db/client.ts', 'db/embedded.ts']], // the second only to hold a lock
+  ])('the package %s', (name, places) => {
+    const users = imports.filter(({ to, from }) => to.split('/')[0] === name && !places.includes(from))
+    expect(users.map(show)).toEqual([])
+  })
+
+  test('SQL in pages: none', () => {
+    expect(imports.filter(({ from, to }) => level(from) === 3 && to.startsWith('drizzle-orm')).map(show)).toEqual([])
+  })
+
+  test('the environment: db/env.ts', () => {
+    expect(filesWith(isProcessEnv, ['db/env.ts'])).toEqual([])
+  })
+
+  test("SQL on the queue's tables: jobs/queue.ts", () => {
+    const namesQueue = (node: ts.Node) => isText(node) && node.text.includes('graphile_worker')
+    expect(filesWith(namesQueue, ['jobs/queue.ts'])).toEqual([])
+  })
+
+  test('random bytes of the server: server/secrets.ts', () => {
+    const makesRandom = (node: ts.Node) =>
+      ts.isIdentifier(node) && /^(randomBytes|randomInt|randomFill|getRandomValues)$/.test(node.text)
+    const users = filesWith(makesRandom, ['server/secrets.ts'])
+    expect(users.filter((file) => level(file) >= 2)).toEqual([])
+  })
+})
+
+describe('files', () => {
+  test('none is a barrel', () => {
+    const passesOn = (node: ts.Node) => ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined
+    const passesOnAll = (node: ts.Node) => ts.isExportDeclaration(node) && !node.exportClause
+    const barrels = modules.filter(({ source }) => source.statements.every(passesOn)).map(({ file }) => file)
+    expect([...barrels, ...filesWith(passesOnAll)]).toEqual([])
+  })
+
+  test('each is named after a noun of the field', () => {
+    const vague = /(^|[/.-])(util|helper|service|common|lib|type|constant|misc|shared|manager|handler)s?([/.-]|$)/
+    expect(modules.map(({ file }) => file).filter((file) => vague.test(file))).toEqual([])
+  })
+
+  test('none is longer than 300 lines, the schema aside', () => {
+    const long = modules.filter(({ source }) => source.getLineStarts().length > 301).map(({ file }) => file)
+    expect(long.filter((file) => file !== 'db/schema.ts')).toEqual([])
+  })
+})
+
+function parse(file: string): Module {
+  const source = ts.createSourceFile(file, readFileSync(join(Root, file), 'utf8'), ts.ScriptTarget.Latest, true)
+  const found = nodesOf(source).flatMap((node) => importOf(node) ?? [])
+  return { file, source, imports: found.map(({ to, typeOnly }) => ({ from: file, to: resolve(file, to), typeOnly })) }
+}
+
+function importOf(node: ts.Node): Omit<Import, 'from'> | null {
+  const named = (specifier: ts.Node | undefined, typeOnly: boolean) =>
+    specifier && ts.isStringLiteral(specifier) ? { to: specifier.text, typeOnly } : null
+  if (ts.isImportDeclaration(node)) return named(node.moduleSpecifier, node.importClause?.isTypeOnly ?? false)
+  if (ts.isExportDeclaration(node)) return named(node.moduleSpecifier, node.isTypeOnly)
+  if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) return named(node.argument.literal, true)
+  if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+    return named(node.arguments[0], false)
+  return null
+}
+
+function resolve(from: string, specifier: string): string {
+  if (!specifier.startsWith('.')) return specifier
+  const path = normalize(join(dirname(from), specifier))
+  return (
+    [path, `${path}.ts`, `${path}.tsx`].find((file) => /\.\w+$/.test(file) && existsSync(join(Root, file))) ??
+    `?${path}`
+  )
+}
+
+function filesWith(matches: (node: ts.Node) => boolean, except: string[] = []): string[] {
+  return modules
+    .filter(({ file, source }) => !except.includes(file) && nodesOf(source).some(matches))
+    .map(({ file }) => file)
+}
+
+function nodesOf(node: ts.Node): ts.Node[] {
+  const children: ts.Node[] = []
+  node.forEachChild((child) => void children.push(child))
+  return [node, ...children.flatMap(nodesOf)]
+}
+
+function isProcessEnv(node: ts.Node): boolean {
+  return ts.isPropertyAccessExpression(node) && node.getText() === 'process.env'
+}
+
+function isText(node: ts.Node): node is ts.LiteralLikeNode {
+  return ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node)
+}
+
+function level(path: string): number {
+  return Folders.indexOf(path.split('/')[0] ?? '')
+}
+
+function show({ from, to }: Import): string {
+  return `${from} imports ${to}`
+}
