@@ -108,13 +108,8 @@ export async function stopServer(postgres: Postgres, folder: string): Promise<vo
 
 /** The port of the server that runs on `folder`, whoever started it, or null. */
 export async function serverOn(folder: string): Promise<{ port: number } | null> {
-  // https://www.postgresql.org/docs/current/storage-file-layout.html: pid, folder, start time, port
-  const [pid, dataFolder, , port] = (await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
-  if (!pid || !dataFolder || !port) return null
-  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() =>
-    process.platform === 'linux' ? '' : dataFolder,
-  )
-  return command.includes(dataFolder) ? { port: Number(port) } : null
+  const lock = await readLock(folder)
+  return lock?.command?.includes(lock.dataFolder) ? { port: lock.port } : null
 }
 
 /** `wanted` when it is free on loopback, or else any port that is. */
@@ -189,10 +184,21 @@ export async function give({ user }: Postgres, path: string): Promise<void> {
   if (user.uid !== undefined && user.gid !== undefined) await chown(path, user.uid, user.gid)
 }
 
-// A process that took over a dead server's pid, as happens in containers, would keep PostgreSQL from starting.
+// Only when another program has a dead server's pid, as happens in containers: that would keep PostgreSQL from starting.
+// Otherwise the file stays, for PostgreSQL finds in it what processes of a killed server may still be writing.
 async function forgetDeadServer(folder: string): Promise<void> {
-  if (process.platform === 'linux' && !(await serverOn(folder)))
-    await rm(join(folder, 'postmaster.pid'), { force: true })
+  const lock = await readLock(folder)
+  if (typeof lock?.command === 'string' && !lock.command.includes(lock.dataFolder)) await rm(lock.path)
+}
+
+async function readLock(folder: string) {
+  const path = join(folder, 'postmaster.pid')
+  // https://www.postgresql.org/docs/current/storage-file-layout.html: pid, folder, start time, port
+  const [pid, dataFolder, , port] = (await readFile(path, 'utf8').catch(() => '')).split('\n')
+  if (!pid || !dataFolder || !port) return null
+  if (process.platform !== 'linux') return { path, dataFolder, port: Number(port), command: dataFolder } // no /proc
+  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null) // null: no such process
+  return { path, dataFolder, port: Number(port), command }
 }
 
 // LC_ALL: PostgreSQL stops at a locale in the environment that the machine does not have.
