@@ -70,7 +70,7 @@ test.each(['', 'a', '..', '../x', '../../etc/passwd', 'ab/cd', 'ab\0cd', '.abc',
       () => files.remove(key),
       () => files.write(key, Buffer.alloc(1)),
     ])
-      await expect(async () => ask()).rejects.toThrow('A file key')
+      await expect(ask()).rejects.toThrow('A file key')
   },
 )
 
