@@ -2,10 +2,10 @@ import { resolveTxt } from 'node:dns/promises'
 import { z } from 'zod'
 import type { ChannelLimits } from '../../db/schema.ts'
 import type { Answer, Outbound } from '../outbound.ts'
-import { originOf, reaching } from './address.ts'
 import { bodyOf } from './answers.ts'
 import { type BlueskyCredential, problemOf, xrpc } from './bluesky-xrpc.ts'
 import { ConnectError, type ConnectedAccount, type Connecting } from './network.ts'
+import { originOf, reaching } from './origin.ts'
 
 const Handle = /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?$/
 const Did = /^did:(plc|web):[\w.:%-]+$/

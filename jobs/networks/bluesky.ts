@@ -8,6 +8,7 @@ import { type Credential, type Network, type Publication, PublishError, type Ses
 import { mintTid } from './tid.ts'
 
 const Name = 'Bluesky'
+const NoLonger = `${Name} no longer accepts this connection.`
 
 const Prepared = z.record(z.string(), z.unknown())
 const Put = z.object({ uri: z.string().startsWith('at://') })
@@ -59,18 +60,19 @@ async function refresh(credential: Credential, { outbound, signal }: Omit<Sessio
   const answer = await xrpc(outbound, old.pds, method, { token: old.refreshJwt, signal })
   if (answer.ok) return { ...old, ...readAs(Refreshed, answer, { network: Name, secrets }) }
   const failure = failureOn(answer, secrets)
-  if (failure.verdict !== 'refused') throw failure
-  throw new PublishError('reconnect', `${Name} no longer accepts this connection.`, recordOf(answer, secrets))
+  // No post depends on this answer: what is refused in any words is dead, what is unknown may pass.
+  if (failure.verdict === 'refused') throw new PublishError('reconnect', NoLonger, recordOf(answer, secrets))
+  if (failure.verdict === 'unknown') throw new PublishError('later', failure.message, recordOf(answer, secrets))
+  throw failure
 }
 
 function failureOn(answer: Answer, secrets: string[]): PublishError {
   const problem = answer.status < 500 ? problemOf(answer) : null
   if (problem && DeadTokens.has(problem.error)) {
-    return new PublishError('reconnect', `${Name} no longer accepts this connection.`, recordOf(answer, secrets))
+    return new PublishError('reconnect', NoLonger, recordOf(answer, secrets))
   }
   if (problem && ClosedAccounts.has(problem.error)) {
-    const message = `${Name} says that this account is closed: ${problem.reason}`
-    return new PublishError('reconnect', message, recordOf(answer, secrets))
+    return new PublishError('reconnect', `${Name} says that this account is closed.`, recordOf(answer, secrets))
   }
   return failureOf(answer, { network: Name, reason: problem?.reason ?? null, secrets })
 }

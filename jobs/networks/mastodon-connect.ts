@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { ChannelLimits } from '../../db/schema.ts'
 import type { Answer, Outbound } from '../outbound.ts'
-import { originOf, reaching } from './address.ts'
 import { bodyOf, plainReason } from './answers.ts'
 import { ConnectError, type ConnectedAccount, type Connecting } from './network.ts'
+import { originOf, reaching } from './origin.ts'
 
 const Field = 'instance'
 const Scopes = 'read:accounts read:statuses write:media write:statuses'
@@ -65,11 +65,11 @@ const Instance = z.object({
  */
 export const mastodonConnecting: Connecting = {
   by: 'redirect',
-  begin: (input, way) => {
+  begin: async (input, way) => {
     const instance = originOf(input.instance ?? '', Field)
     return reaching(instance, Field, () => begin(instance, way))
   },
-  finish: (kept, way) => {
+  finish: async (kept, way) => {
     const flow = Kept.parse(kept)
     return reaching(flow.instance, null, () => finish(flow, way))
   },

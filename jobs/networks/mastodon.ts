@@ -8,11 +8,12 @@ import { type Content, type Network, type PostMedia, type Publication, PublishEr
 
 const Name = 'Mastodon'
 const UploadTimeoutMs = 120_000
+const ListBytes = 8 * 1024 * 1024
 const FirstPollMs = 250
 const LongestPollMs = 5000
 
 const Credential = z.object({ instance: z.string(), token: z.string(), accountId: z.string() })
-const Prepared = z.object({ status: z.string(), media_ids: z.array(z.string()) })
+const Prepared = z.object({ status: z.string(), visibility: z.literal('public'), media_ids: z.array(z.string()) })
 const Status = z.object({ id: z.string().min(1), url: z.string().nullish(), uri: z.string().nullish() })
 const Attachment = z.object({ id: z.string().min(1) })
 const Problem = z.object({ error: z.string(), error_description: z.string().optional() })
@@ -27,18 +28,20 @@ export const mastodon: Network = {
   send,
   find: (delivery, session) => {
     const { status, media_ids } = Prepared.parse(delivery.prepared)
-    const { instance, accountId } = Credential.parse(session.credential)
-    return findStatus({ ...delivery, instance, accountId, text: status, mediaCount: media_ids.length }, (url) =>
-      call('GET', url, session, { maxBytes: 8 * 1024 * 1024 }),
-    )
+    const { instance, accountId, token } = Credential.parse(session.credential)
+    return findStatus({ ...delivery, instance, accountId, text: status, mediaCount: media_ids.length }, async (url) => {
+      const answer = await call('GET', url, session, { maxBytes: ListBytes })
+      if (!answer.ok) throw failure(answer, token)
+      return answer
+    })
   },
 }
 
-// The visibility is left to the account's own default.
+// Public whatever the account's own default is: what is not public is missing from what some servers let us read back.
 async function prepare({ text, media }: Content, _publishKey: string, session: Session): Promise<unknown> {
   const ids: string[] = []
   for (const file of media) ids.push(await upload(file, session)) // one after another: their order is the post's
-  return { status: text, media_ids: ids } satisfies z.infer<typeof Prepared>
+  return { status: text, visibility: 'public', media_ids: ids } satisfies z.infer<typeof Prepared>
 }
 
 async function send(

@@ -29,7 +29,7 @@ export type Session = {
 }
 
 /** A publication, as its network names it. `remoteId` null: the network gives none. `reply` goes to the attempt's record. */
-export type Publication = { remoteId: string | null; url: string | null; status?: number; reply?: string }
+export type Publication = { remoteId: string | null; url: string | null; status?: number | null; reply?: string | null }
 
 /** An account that was just connected. */
 export type ConnectedAccount = {
@@ -86,6 +86,8 @@ export type Network = {
   /** The real server or the contract that this file was proved against, as the README's table shows it. */
   verifiedAgainst: string
   connecting: Connecting
+  /** The channel's own page, where it is ours to make and so known only once the channel has an id. */
+  pageOf?: (channelId: string) => string
   /** The publish key of a new delivery, where the network wants a form of its own (Bluesky: a TID). A UUIDv7 otherwise. */
   mintPublishKey?: () => string
   /** Media up, text and facets made: all that may be slow or fail harmlessly. The answer must survive JSON. Nothing is public yet. */

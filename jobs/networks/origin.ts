@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { addressRule } from '../address.ts'
 import { OutboundError } from '../outbound.ts'
 import { ConnectError } from './network.ts'
 
@@ -33,6 +34,6 @@ export async function reaching<T>(origin: string, field: string | null, step: ()
 
 function isPrivateName(hostname: string): boolean {
   const literal = hostname.replace(/^\[|\]$/g, '')
-  if (ipaddr.isValid(literal)) return ipaddr.process(literal).range() !== 'unicast'
+  if (ipaddr.isValid(literal)) return !addressRule([])(literal)
   return !hostname.includes('.') || /\.(localhost|internal|local|test)$/.test(hostname)
 }

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { plainReason, retryAtOf } from '../../../jobs/networks/answers.ts'
+
+const now = new Date('2026-11-21T10:00:00Z')
+
+test.each([
+  [{ 'retry-after': '120' }, '2026-11-21T10:02:00.000Z'],
+  [{ 'retry-after': ' 120 ' }, '2026-11-21T10:02:00.000Z'],
+  [{ 'retry-after': 'Sat, 21 Nov 2026 10:05:00 GMT' }, '2026-11-21T10:05:00.000Z'],
+  [{ 'retry-after': 'Saturday, 21-Nov-26 10:05:00 GMT' }, '2026-11-21T10:05:00.000Z'],
+  [{ 'x-ratelimit-reset': '2026-11-21T10:05:00.123456Z' }, '2026-11-21T10:05:00.123Z'],
+  [{ 'ratelimit-reset': String(Date.parse('2026-11-21T10:05:00Z') / 1000) }, '2026-11-21T10:05:00.000Z'],
+  [{ 'retry-after': '5', 'x-ratelimit-reset': '2026-11-21T11:00:00Z' }, '2026-11-21T10:00:05.000Z'],
+  [{ 'retry-after': '99999999999999999999' }, '2026-11-28T10:00:00.000Z'],
+  [{ 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' }, '2026-11-28T10:00:00.000Z'],
+])('%j is %s', (headers, at) => {
+  expect(retryAtOf(headers, now)?.toISOString()).toBe(at)
+})
+
+test.each([
+  '',
+  '0',
+  '-5',
+  '1.5',
+  '1e9',
+  'soon',
+  'Sat, 21 Nov 2026 09:59:59 GMT',
+  '5 minutes',
+  'Sat, 99 Nov',
+  '2026-11-21',
+])('Retry-After %j is no time to come', (header) => {
+  expect(retryAtOf({ 'retry-after': header }, now)).toBeNull()
+})
+
+test('a date is meant by the clock of the server that wrote it', () => {
+  const headers = { date: 'Sat, 21 Nov 2026 11:00:00 GMT', 'retry-after': 'Sat, 21 Nov 2026 11:00:30 GMT' }
+  expect(retryAtOf(headers, now)?.toISOString()).toBe('2026-11-21T10:00:30.000Z')
+})
+
+test("a network's own sentence is shown plain, on one line and cut", () => {
+  expect(plainReason(' <p>Too\n\tlong\0</p> ')).toBe('Too long')
+  expect(plainReason('x'.repeat(1000))).toHaveLength(300)
+})

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { afterEach, expect, test } from 'vitest'
+import { mastodon } from '../../../jobs/networks/mastodon.ts'
+import { ConnectError } from '../../../jobs/networks/network.ts'
+import { outboundToLoopback } from './contract.ts'
+import { type FakeMastodon, fakeMastodon } from './mastodon.fake.ts'
+
+const redirectUri = 'http://localhost:3000/channels/connect/mastodon'
+const outbound = outboundToLoopback()
+const { connecting } = mastodon
+if (connecting.by !== 'redirect') throw new Error('Mastodon is connected by a redirect.')
+const { begin, finish } = connecting
+
+const servers: FakeMastodon[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close()
+})
+async function aServer(options: Parameters<typeof fakeMastodon>[0] = {}) {
+  const server = await fakeMastodon(options)
+  servers.push(server)
+  return server
+}
+
+test('a person goes to the consent page and comes back as a channel, with PKCE where it is offered', async () => {
+  const server = await aServer()
+  const { url, kept } = await begin({ instance: server.url }, { redirectUri, state: 'st', outbound })
+  const page = new URL(url)
+  expect(`${page.origin}${page.pathname}`).toBe(`${server.url}/oauth/authorize`)
+  expect(page.searchParams.get('redirect_uri')).toBe(redirectUri)
+  expect(page.searchParams.get('state')).toBe('st')
+  expect(page.searchParams.get('code_challenge_method')).toBe('S256')
+
+  const account = await finish(JSON.parse(JSON.stringify(kept)), { redirectUri, code: server.code, outbound })
+  const verifier = new URLSearchParams(`${server.received.find((r) => r.route === 'POST /oauth/token')?.body}`)
+  const challenge = createHash('sha256')
+    .update(verifier.get('code_verifier') ?? '')
+    .digest('base64url')
+  expect(page.searchParams.get('code_challenge')).toBe(challenge)
+  const host = new URL(server.url).host
+  expect(account).toEqual({
+    remoteAccount: `${host}/11`,
+    name: 'Ada L.',
+    handle: `@ada@${host}`,
+    url: 'https://x.test/@ada',
+    pictureUrl: 'https://x.test/a.png',
+    limits: {
+      textLength: 700,
+      textUnit: 'characters',
+      urlsCountAs: 23,
+      mediaCount: 4,
+      mediaTypes: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'],
+    },
+    credential: { instance: server.url, token: server.token, accountId: '11' },
+  })
+})
+
+test('a server without PKCE and without the newer instance page is connected as well', async () => {
+  const server = await aServer({ pkce: false, v2: false })
+  const { url, kept } = await begin({ instance: server.url }, { redirectUri, state: 'st', outbound })
+  expect(new URL(url).searchParams.has('code_challenge')).toBe(false)
+  const account = await finish(kept, { redirectUri, code: server.code, outbound })
+  expect(account.limits).toMatchObject({ textLength: 900, mediaCount: 4 })
+})
+
+test('a code that is not good, and a server that is none, are told in a sentence', async () => {
+  const server = await aServer()
+  const { kept } = await begin({ instance: server.url }, { redirectUri, state: 'st', outbound })
+  await expect(finish(kept, { redirectUri, code: 'stolen', outbound })).rejects.toThrow('The code is not good.')
+
+  server.next(
+    'POST /api/v1/apps',
+    { status: 200, body: '<html>' },
+    { status: 301, headers: { location: 'https://a.test/x' } },
+  )
+  await expect(begin({ instance: server.url }, { redirectUri, state: 's', outbound })).rejects.toMatchObject({
+    field: 'instance',
+    message: expect.stringContaining('does not answer like a Mastodon server'),
+  })
+  await expect(begin({ instance: server.url }, { redirectUri, state: 's', outbound })).rejects.toThrow('https://a.test')
+})
+
+test('an address that cannot be reached, is not public or is not encrypted is told beside its field', async () => {
+  for (const instance of [
+    'http://10.0.0.1',
+    'http://[::1]:1',
+    'http://social.example',
+    '',
+    'a b',
+    'http://127.0.0.1:1',
+  ]) {
+    const failure = await begin({ instance }, { redirectUri, state: 's', outbound }).catch((error) => error)
+    expect(failure, instance).toBeInstanceOf(ConnectError)
+    expect(failure).toMatchObject({ field: 'instance' })
+  }
+})
