@@ -78,7 +78,7 @@ export type Env = ReturnType<typeof readEnv>
  *
  * Throws EnvError with one sentence a line for each variable that is wrong. An empty variable counts as absent.
  */
-export function readEnv(variables: NodeJS.ProcessEnv = process.env) {
+export function readEnv(variables: Record<string, string | undefined> = process.env) {
   const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
   problems.length = 0
   const env = Variables.parse(given)
@@ -103,6 +103,11 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env) {
     blueskyPlcUrl: env.BLUESKY_PLC_URL,
     logLevel: env.LOG_LEVEL,
   }
+}
+
+/** The environment of this process with `changes` on top: for one that it starts. */
+export function variablesWith(changes: Record<string, string>): NodeJS.ProcessEnv {
+  return { ...process.env, ...changes }
 }
 
 export class EnvError extends Error {}

@@ -1,0 +1,171 @@
+import { get } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Logger, pino } from 'pino'
+import { type Installation, InstallationError, joinInstallation, NotRunning, startEmbedded } from '../db/embedded.ts'
+import { type Env, EnvError, readEnv, variablesWith } from '../db/env.ts'
+import { migrate } from '../db/migrate.ts'
+import { build, isBuilt } from './build.ts'
+import { keepRunning } from './child.ts'
+import { developPages } from './develop.ts'
+
+/** A whole installation in one command. `isReady` is kept when the site answers; `kill` is for who cannot wait. */
+export type Running = {
+  appUrl: string
+  installation: Installation
+  isReady: Promise<void>
+  stop(): Promise<void>
+  kill(): Promise<void>
+}
+
+const Root = join(import.meta.dirname, '..')
+const PortPatienceMs = 5000 // a start right after a kill meets the old web process, which is ending
+
+/**
+ * Start the database if it is ours, bring it up to date, then start web and worker and keep them running.
+ *
+ * `changes` are variables on top of the environment's; PORT 0 takes any free one. In development everything runs from
+ * source and again after a change; otherwise it is built first when it is not. `stop` ends worker, web and database
+ * in this order. Throws EnvError or InstallationError with a sentence for the operator.
+ */
+export async function startAll(changes: Record<string, string>, log: Logger): Promise<Running> {
+  const port = await portFor(readEnv(variablesWith(changes)))
+  const env = readEnv(variablesWith({ ...changes, PORT: port }))
+  if (env.production && !isBuilt()) {
+    log.info('There is no build yet: building.')
+    await build()
+  }
+  const database = await openInstallation(env, log)
+  await migrate(database.installation.databaseUrl)
+  const pages = env.production ? null : await developPages(log)
+  const variables = variablesWith({
+    ...changes,
+    ...variablesOf(database.installation, env),
+    ...pages?.variables,
+    PORT: port,
+  })
+  const worker = keepRunning('worker', programOf('worker', env), variables, log)
+  const web = keepRunning('web', programOf('web', env), variables, log)
+  const inOrder = [worker, web, ...(pages ? [pages.child] : [])]
+  return {
+    appUrl: env.appUrl,
+    installation: database.installation,
+    isReady: answers(env),
+    async stop() {
+      for (const child of inOrder) await child.stop()
+      await database.stop()
+    },
+    async kill() {
+      for (const child of inOrder) child.kill()
+      await database.stop()
+    },
+  }
+}
+
+async function portFor({ port, host }: Env): Promise<string> {
+  const patienceEnds = performance.now() + PortPatienceMs
+  for (;;) {
+    const answer = await tryPort(port, host).catch((error: NodeJS.ErrnoException) => error)
+    if (typeof answer === 'number') return String(answer)
+    if (answer.code !== 'EADDRINUSE') throw new InstallationError(`Port ${port} cannot be opened: ${answer.message}.`)
+    if (performance.now() > patienceEnds)
+      throw new InstallationError(`Port ${port} is taken by another program: stop that one, or set PORT.`)
+    await sleep(100)
+  }
+}
+
+function tryPort(port: number, host: string | null): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject)
+    server.listen({ port, ...(host ? { host } : {}) }, () => {
+      const { port: opened } = server.address() as AddressInfo
+      server.close(() => resolve(opened))
+    })
+  })
+}
+
+async function openInstallation(env: Env, log: Logger): ReturnType<typeof startEmbedded> {
+  if (env.databaseUrl) return { installation: await joinInstallation(env), stop: async () => {} }
+  return startEmbedded(env, log)
+}
+
+function variablesOf({ databaseUrl, secretKeys }: Installation, env: Env): Record<string, string> {
+  return {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: secretKeys.map((key) => Buffer.from(key).toString('base64')).join(','),
+    NODE_ENV: env.production ? 'production' : 'development', // React and Express take an absent one for development
+  }
+}
+
+function programOf(name: 'web' | 'worker', env: Env): string[] {
+  if (env.production) return ['--enable-source-maps', join(Root, `build/${name}.js`)]
+  return ['--watch', '--watch-preserve-output', join(Root, name === 'web' ? 'server/index.ts' : 'jobs/index.ts')]
+}
+
+async function answers({ appUrl, port, host }: Env): Promise<void> {
+  const headers = { host: new URL(appUrl).host }
+  for (;;) {
+    const status = await new Promise((resolve) => {
+      const request = get({ host: host ?? 'localhost', port, path: '/readyz', headers, agent: false }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+      request.on('error', () => resolve(null))
+    })
+    if (status === 200) return
+    await sleep(100)
+  }
+}
+
+async function main(): Promise<void> {
+  const changes: Record<string, string> = process.argv.includes('--dev') ? { NODE_ENV: 'development' } : {}
+  const env = readEnv(variablesWith(changes))
+  const log = pino({ level: env.logLevel, base: { process: 'start' } })
+  if (process.argv.includes('--migrate')) return migrateOnly(env, log)
+
+  const starting = startAll(changes, log)
+  stopOnSignal(starting, log)
+  const running = await starting
+  await running.isReady
+  process.stdout.write(`Punctual is at ${running.appUrl}\n`)
+}
+
+// A signal that comes while things are still starting is kept until there is something to stop; the second one forces.
+function stopOnSignal(starting: Promise<Running>, log: Logger): void {
+  let signals = 0
+  const onSignal = async (signal: string) => {
+    signals += 1
+    if (signals > 2) process.exit(1)
+    log.info(
+      signals === 1
+        ? `${signal}: stopping worker, web and database in this order`
+        : `${signal} again: stopping at once`,
+    )
+    const running = await starting
+    await (signals === 1 ? running.stop() : running.kill())
+    process.exit(signals === 1 ? 0 : 1)
+  }
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+}
+
+async function migrateOnly(env: Env, log: Logger): Promise<void> {
+  const { installation, stop } = await joinInstallation(env).then(
+    (joined) => ({ installation: joined, stop: async () => {} }),
+    (error) => {
+      if (error instanceof NotRunning) return startEmbedded(env, log)
+      throw error
+    },
+  )
+  await migrate(installation.databaseUrl)
+  await stop()
+  process.exit(0)
+}
+
+if (import.meta.main) {
+  main().catch((error) => {
+    const isSentence = error instanceof EnvError || error instanceof InstallationError
+    process.stderr.write(`${isSentence ? error.message : error.stack}\n`)
+    process.exit(1)
+  })
+}
