@@ -203,5 +203,5 @@ async function readLock(folder: string) {
 
 // LC_ALL: PostgreSQL stops at a locale in the environment that the machine does not have.
 async function program({ bin, user }: Postgres, name: string, args: string[]): Promise<void> {
-  await run(join(bin, name), args, { ...user, cwd: '/', env: { LC_ALL: 'C' } as NodeJS.ProcessEnv })
+  await run(join(bin, name), args, { ...user, cwd: '/', env: { LC_ALL: 'C' } as unknown as NodeJS.ProcessEnv })
 }

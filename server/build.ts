@@ -28,7 +28,7 @@ export async function build(): Promise<void> {
 /** The pages alone; throws with the compiler's output when it fails. */
 export async function buildPages(): Promise<void> {
   const compiler = createRequire(import.meta.url).resolve('@remix-run/dev/dist/cli.js')
-  await promisify(execFile)(process.execPath, [compiler, 'build', '--sourcemap'], {
+  await promisify(execFile)(process.execPath, [compiler, 'build'], {
     cwd: Root,
     env: variablesWith({ NODE_ENV: 'production' }),
   }).catch(({ stdout, stderr }) => {
