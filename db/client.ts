@@ -36,3 +36,14 @@ export function sqlStateOf(error: unknown): string | null {
   }
   return null
 }
+
+const Away =
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|ETIMEDOUT|CONNECT_TIMEOUT|CONNECTION_(CLOSED|ENDED|DESTROYED)|57P0[1-5]|08\w{3}|53300|25006)$/
+
+/** Whether `error` says that the database cannot be reached or takes no work just now, so that later may be better. */
+export function isDatabaseAway(error: unknown): boolean {
+  for (let e = error; e instanceof Error; e = e.cause) {
+    if ('code' in e && typeof e.code === 'string' && Away.test(e.code)) return true
+  }
+  return false
+}

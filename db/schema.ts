@@ -197,7 +197,9 @@ export const posts = pgTable(
   },
   (t) => [
     unique('posts_organisation').on(t.organisationId, t.id), // what deliveries refer to
-    index('posts_by_date').on(t.organisationId, t.date, t.id), // lists, in either direction
+    // Lists, in either direction; both put what has no date last.
+    index('posts_soonest').on(t.organisationId, t.date, t.id),
+    index('posts_latest').on(t.organisationId, t.date.desc().nullsLast(), t.id.desc()),
     check('scheduled_has_date', sql`${t.type} = 'draft' or ${t.date} is not null`),
   ],
 )
@@ -367,8 +369,6 @@ export const idempotencyKeys = pgTable(
     route: text().notNull(),
     key: text().notNull(),
     bodyHash: bytes().notNull(),
-    status: integer().notNull(),
-    location: text(),
     body: text().notNull(), // replayed byte for byte
     createdAt: createdAt(),
   },

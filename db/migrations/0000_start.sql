@@ -131,8 +131,6 @@ CREATE TABLE "idempotency_keys" (
 	"route" text NOT NULL,
 	"key" text NOT NULL,
 	"body_hash" "bytea" NOT NULL,
-	"status" integer NOT NULL,
-	"location" text,
 	"body" text NOT NULL,
 	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "idempotency_keys_organisation_id_route_key_pk" PRIMARY KEY("organisation_id","route","key")
@@ -246,5 +244,6 @@ CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("created_
 CREATE INDEX "media_by_age" ON "media" USING btree ("organisation_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "memberships_account" ON "memberships" USING btree ("account_id");--> statement-breakpoint
 CREATE INDEX "post_media_media" ON "post_media" USING btree ("media_id");--> statement-breakpoint
-CREATE INDEX "posts_by_date" ON "posts" USING btree ("organisation_id","date","id");--> statement-breakpoint
+CREATE INDEX "posts_soonest" ON "posts" USING btree ("organisation_id","date","id");--> statement-breakpoint
+CREATE INDEX "posts_latest" ON "posts" USING btree ("organisation_id","date" DESC NULLS LAST,"id" DESC NULLS LAST);--> statement-breakpoint
 CREATE INDEX "sessions_account" ON "sessions" USING btree ("account_id");

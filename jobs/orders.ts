@@ -1,0 +1,128 @@
+import { sql } from 'drizzle-orm'
+import type { Tx } from '../db/client.ts'
+import { endAttempt, leaseCleared, ms, preparedCleared } from './ledger.ts'
+import { wakeAtDue, wakeChannel } from './queue.ts'
+import type { Times } from './times.ts'
+
+// What a person orders of deliveries. Each takes ids that its caller has locked (`lockDeliveries`) and checked, in the
+// transaction of that lock: the answer that the person reads is then what the network will show.
+
+/** A delivery as the person's order finds it. */
+export type Found = {
+  id: string
+  channelId: string
+  state: string
+  maybeOut: boolean
+  attemptNo: number
+  dueAt: Date | null
+}
+
+/**
+ * The deliveries of an organisation's post, locked, oldest id first. Channels and the post are locked before them,
+ * in the one order that everybody keeps. Empty when the organisation has no such post.
+ */
+export async function lockDeliveries(tx: Tx, organisationId: string, postId: string): Promise<Found[]> {
+  await tx.execute(sql`
+    select id from channels where organisation_id = ${organisationId}
+      and id in (select channel_id from deliveries where post_id = ${postId} and organisation_id = ${organisationId})
+    order by id for no key update`)
+  await tx.execute(
+    sql`select id from posts where id = ${postId} and organisation_id = ${organisationId} for no key update`,
+  )
+  const rows = await tx.execute<Omit<Found, 'dueAt'> & { dueAt: string | null }>(sql`
+    select id, channel_id as "channelId", state, maybe_out as "maybeOut", attempt_no as "attemptNo", due_at as "dueAt"
+    from deliveries where post_id = ${postId} and organisation_id = ${organisationId} order by id for no key update`)
+  return [...rows].map((row) => ({ ...row, dueAt: row.dueAt === null ? null : new Date(row.dueAt) }))
+}
+
+/** Draft, scheduled, claimed or held deliveries get a new hour (null: a draft without one) and state. A running claim loses its lease. */
+export async function reschedule(
+  tx: Tx,
+  found: Found[],
+  to: { state: 'scheduled' | 'draft'; dueAt: Date | null },
+): Promise<void> {
+  if (found.length === 0) return
+  await tx.execute(sql`
+    with settled as (
+      update deliveries set
+        state = case when state = 'held' and ${to.state} = 'scheduled' and exists (
+          select from channels c where c.id = channel_id and c.status <> 'active') then 'held'::delivery_state else ${to.state}::delivery_state end,
+        due_at = ${to.dueAt?.toISOString() ?? null}, next_attempt_at = null, backoff_step = 0, error = null,
+        ${preparedCleared}, ${leaseCleared}
+      where id in ${ids(found)} returning id, attempt_no
+    )
+    ${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'edited' })}`)
+  await wakeAtDue(tx, ids(found))
+  await wakeFreed(tx, found)
+}
+
+/** Cancel deliveries of which nothing can be out there, or whose fate a person has decided. */
+export async function cancel(tx: Tx, found: Found[]): Promise<void> {
+  if (found.length === 0) return
+  await tx.execute(sql`
+    with settled as (
+      update deliveries set
+        state = 'cancelled', maybe_out = false, prepared = null, next_attempt_at = null, error = null, ${leaseCleared}
+      where id in ${ids(found)} returning id, attempt_no
+    )
+    ${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'cancelled' })}`)
+  await wakeFreed(tx, found)
+}
+
+/** Send failed deliveries, or those that a person found not to be there, from the start: due now, nothing of the past kept. */
+export async function sendAgain(tx: Tx, found: Found[]): Promise<void> {
+  await tx.execute(sql`
+    update deliveries set
+      state = 'scheduled', due_at = now(), next_attempt_at = null, maybe_out = false, prepared = null,
+      backoff_step = 0, crash_count = 0, error = null
+    where id in ${ids(found)}`)
+  await wakeAtDue(tx, ids(found))
+}
+
+/** Hold what is unsent of a channel that a person disconnects, until it is connected again. */
+export async function holdUnsent(tx: Tx, organisationId: string, channelId: string): Promise<void> {
+  await tx.execute(sql`
+    with settled as (
+      update deliveries set
+        state = case when maybe_out then 'needs_review'::delivery_state else 'held' end, next_attempt_at = null, ${preparedCleared}, ${leaseCleared},
+        error = '{"code":"channel_disconnected","message":"The channel was disconnected.","nextStep":"Connect it again: the post then goes out by itself."}'
+      where organisation_id = ${organisationId} and channel_id = ${channelId} and state in ('scheduled', 'claimed')
+      returning id, attempt_no
+    )
+    ${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'edited' })}`)
+}
+
+/** Cancel what is unsent of a channel that a person disconnects. What may be out waits for a person. */
+export async function cancelUnsent(tx: Tx, organisationId: string, channelId: string): Promise<void> {
+  await tx.execute(sql`
+    with settled as (
+      update deliveries set
+        state = case when maybe_out then 'needs_review'::delivery_state else 'cancelled' end,
+        next_attempt_at = null, error = null, ${preparedCleared}, ${leaseCleared}
+      where organisation_id = ${organisationId} and channel_id = ${channelId} and state in ('draft', 'scheduled', 'claimed', 'held')
+      returning id, attempt_no
+    )
+    ${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'cancelled' })}`)
+}
+
+/** Send what was held on a channel that is connected again: what was due within a day now, the rest at its hour. */
+export async function releaseHeld(tx: Tx, times: Times, organisationId: string, channelId: string): Promise<void> {
+  const released = await tx.execute<{ id: string }>(sql`
+    update deliveries set
+      state = 'scheduled', next_attempt_at = null, backoff_step = 0, crash_count = 0, error = null,
+      due_at = case when due_at between now() - ${ms(times.giveUpMs)} and now() then now() else due_at end
+    where organisation_id = ${organisationId} and channel_id = ${channelId} and state = 'held'
+    returning id`)
+  await wakeAtDue(
+    tx,
+    [...released].map(({ id }) => id),
+  )
+}
+
+async function wakeFreed(tx: Tx, found: Found[]): Promise<void> {
+  for (const { channelId, state } of found) if (state === 'claimed') await wakeChannel(tx, channelId)
+}
+
+function ids(found: Found[]): string[] {
+  return found.map(({ id }) => id)
+}

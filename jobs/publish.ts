@@ -1,0 +1,190 @@
+import { sql } from 'drizzle-orm'
+import { sqlStateOf } from '../db/client.ts'
+import { type Claimed, claimNext, doubt, type Ending, fail, hold, intend, postpone, recordPublished } from './ledger.ts'
+import { type Content, type Network, PublishError, type Publication } from './networks/network.ts'
+import { OutboundError } from './outbound.ts'
+import { type Payloads, wakeChannel } from './queue.ts'
+import { type Deps, openSession, refreshed } from './session.ts'
+import { backoff } from './times.ts'
+
+const SendsPerTurn = 20
+const InternalFailuresAtMost = 5
+
+/** Task `publish`: go down the channel that the wake-up names, one delivery after another. */
+export function publish(deps: Deps, isStopping: () => boolean) {
+  return async ({ deliveryId }: Payloads['publish']): Promise<void> => {
+    for (let sent = 0; sent < SendsPerTurn; sent++) {
+      if (isStopping()) return
+      const claimed = await claimNext(deps.db, deps.times, deps.owner, deliveryId)
+      if (!claimed) return // nothing due there, or somebody else is at it
+      await deliver(deps, claimed)
+    }
+    await wakeSameChannel(deps, deliveryId)
+  }
+}
+
+/** Send one claimed delivery and write down what became of it. Whatever goes wrong is a verdict, never an exception. */
+async function deliver(deps: Deps, claimed: Claimed): Promise<void> {
+  const log = deps.log.child({ organisation: claimed.organisationId, delivery: claimed.id, attempt: claimed.attemptNo })
+  const outcome = await outcomeOf({ ...deps, log }, claimed)
+  log.info({ outcome: outcome.kind, network: claimed.network, err: outcome.kind === 'published' ? undefined : outcome.error }, 'attempt ended')
+  await settle({ ...deps, log }, claimed, outcome)
+}
+
+/** `intended`: from there on, what is not known to have failed may be out there. */
+type Outcome =
+  | { kind: 'published'; publication: Publication }
+  | { kind: 'failed'; error: unknown; intended: boolean; channel: Claimed }
+  | { kind: 'lost'; error: null } // the lease went to somebody else, or the channel was paused: nothing was sent
+
+async function outcomeOf(deps: Deps, claimed: Claimed): Promise<Outcome> {
+  let channel = claimed
+  for (let hasRefreshed = false; ; ) {
+    let intended = false
+    try {
+      const network = networkOf(deps, channel)
+      const prepared = channel.maybeOut && channel.prepared ? channel.prepared : await prepare(deps, network, channel)
+      if (!(await intend(deps.db, deps.times, channel, prepared))) return { kind: 'lost', error: null }
+      intended = true
+      return { kind: 'published', publication: await send(deps, network, channel, prepared) }
+    } catch (error) {
+      const failed: Outcome = { kind: 'failed', error, intended, channel }
+      // A 401 is answered once with a new credential. After the intent this takes a claim of its own.
+      if (!(error instanceof PublishError) || error.verdict !== 'reconnect' || hasRefreshed) return failed
+      const fresh = await tryRefresh(deps, channel)
+      if (!fresh) return failed
+      if ('error' in fresh) return { ...failed, error: fresh.error, intended: false }
+      if (intended) return { ...failed, error: new PublishError('later', 'The connection was renewed.', { retryAt: new Date() }), intended: false }
+      channel = fresh
+      hasRefreshed = true
+    }
+  }
+}
+
+async function prepare(deps: Deps, network: Network, claimed: Claimed): Promise<string> {
+  const signal = AbortSignal.timeout(deps.times.prepareMs)
+  const session = openSession(deps, claimed, deps.outbound, signal)
+  const content = await contentOf(deps, claimed)
+  const prepared = await Promise.race([network.prepare(content, claimed.publishKey, session), over(signal)])
+  return JSON.stringify(prepared)
+}
+
+/** One call, begun within 3 s of the intent and over within 15 s. */
+async function send(deps: Deps, network: Network, claimed: Claimed, prepared: string): Promise<Publication> {
+  const signal = AbortSignal.timeout(deps.times.sendMs)
+  const session = openSession(deps, claimed, deps.outbound.beginningWithin(deps.times.beginMs), signal)
+  const delivery = { publishKey: claimed.publishKey, prepared: JSON.parse(prepared) as unknown }
+  return Promise.race([network.send(delivery, session), over(signal)])
+}
+
+function over(signal: AbortSignal): Promise<never> {
+  return new Promise((_, fail) => signal.addEventListener('abort', () => fail(new PublishError('unknown', 'It took too long.', { code: 'timeout' })), { once: true }))
+}
+
+function networkOf({ networks }: Deps, { network }: Claimed): Network {
+  const found = networks[network]
+  if (!found) throw new PublishError('later', `This worker does not know the network ${network}.`, { code: 'network_unknown' })
+  return found
+}
+
+async function contentOf({ db, files, appUrl }: Deps, { postId, organisationId }: Claimed): Promise<Content> {
+  const [post] = await db.execute<{ content: string; media: MediaRow[] }>(sql`
+    select p.content, (
+      select coalesce(json_agg(m.* order by pm.position), '[]') from post_media pm
+      join media m on m.id = pm.media_id and m.organisation_id = pm.organisation_id
+      where pm.post_id = p.id) as media
+    from posts p where p.id = ${postId} and p.organisation_id = ${organisationId}`)
+  if (!post) throw new PublishError('refused', 'The post is gone.', { code: 'post_gone' })
+  const media = post.media.map(({ file_key: key, mime, bytes, width, height, alt }) => ({
+    ...{ mime, bytes, width, height, alt },
+    url: `${appUrl}/files/${key}`,
+    read: () => files.readAll(key),
+  }))
+  return { text: post.content, media }
+}
+
+type MediaRow = { file_key: string; mime: string; bytes: number; width: number | null; height: number | null; alt: string }
+
+/** The channel with a new credential; null when there is none to be had; `error` when that may pass. */
+async function tryRefresh(deps: Deps, channel: Claimed): Promise<Claimed | { error: PublishError } | null> {
+  try {
+    return await refreshed(deps, networkOf(deps, channel), channel)
+  } catch (error) {
+    if (error instanceof PublishError && error.verdict === 'reconnect') return null
+    return { error: new PublishError('later', 'The connection could not be renewed just now.', { cause: error }) }
+  }
+}
+
+async function settle(deps: Deps, claimed: Claimed, outcome: Outcome): Promise<void> {
+  const { db, times } = deps
+  if (outcome.kind === 'lost') {
+    const wait = { waitMs: 0, countsAsStep: false, pausesChannel: false, error: null }
+    return postpone(db, times, claimed, wait, { outcome: 'lost' })
+  }
+  if (outcome.kind === 'published') {
+    try {
+      return await recordPublished(db, claimed, outcome.publication, 'answered')
+    } catch (error) {
+      if (sqlStateOf(error) !== '23505') throw error
+      const stranger = new PublishError('unknown', 'The network named a post that belongs to another delivery.', { code: 'remote_id_taken', cause: error })
+      return settleFailed(deps, { ...outcome, kind: 'failed', error: stranger, intended: true, channel: claimed })
+    }
+  }
+  return settleFailed(deps, outcome)
+}
+
+async function settleFailed(deps: Deps, { error, intended, channel }: Extract<Outcome, { kind: 'failed' }>): Promise<void> {
+  const { db, times, log } = deps
+  const verdict = verdictOf(error, intended)
+  const { code, message, nextStep, status, reply } = verdict
+  const explained = { code, message, nextStep }
+  const ending: Ending = { outcome: code === 'internal' ? 'internal' : verdict.verdict, message, status, reply }
+  if (code === 'internal') log.error({ err: error }, 'a network failed in a way that it should not')
+  if (verdict.verdict === 'refused') return fail(db, channel, explained, ending)
+  if (verdict.verdict === 'reconnect') return hold(db, channel, explained, ending)
+  if (verdict.verdict === 'unknown') return doubt(db, channel, lookAfterMs(deps, channel), explained, ending)
+  if (code === 'internal' && (await internalFailures(deps, channel)) >= InternalFailuresAtMost - 1)
+    return fail(db, channel, explained, ending)
+  const told = verdict.retryAt ? Math.min(Math.max(verdict.retryAt.getTime() - Date.now(), 0), times.waitAtMostMs) : null
+  const isLimited = verdict.status === 429
+  const wait = {
+    waitMs: told ?? backoff(times, channel.backoffStep),
+    countsAsStep: told === null && !isLimited,
+    pausesChannel: isLimited,
+    error: explained,
+  }
+  return postpone(db, times, channel, wait, ending)
+}
+
+/** Any error as a verdict: surely not sent is `later`; once a byte may have left, what is not known is `unknown`. */
+function verdictOf(error: unknown, intended: boolean): PublishError {
+  if (error instanceof PublishError) {
+    if (error.verdict !== 'unknown' || intended) return error
+    return new PublishError('later', error.message, { code: error.code, cause: error })
+  }
+  if (error instanceof OutboundError) {
+    const more = { code: `network_${error.kind}`, cause: error }
+    if (!error.sent || !intended) return new PublishError('later', error.message, more)
+    return new PublishError('unknown', error.message, more)
+  }
+  const what = intended ? 'unknown' : 'later'
+  return new PublishError(what, 'Something went wrong on our side.', { code: 'internal', cause: error })
+}
+
+// A blind network cannot be asked, so there is nothing to wait for: reconcile puts it before a person at once.
+function lookAfterMs({ networks, times }: Deps, { network }: Claimed): number {
+  return networks[network]?.repeatedSend === 'blind' ? 0 : times.sendMs + times.firstLookMs
+}
+
+async function internalFailures({ db }: Deps, { id }: Claimed): Promise<number> {
+  const rows = await db.execute<{ outcome: string | null }>(sql`
+    select outcome from attempts where delivery_id = ${id} and ended_at is not null order by no desc limit ${InternalFailuresAtMost - 1}`)
+  return [...rows].filter(({ outcome }) => outcome === 'internal').length
+}
+
+async function wakeSameChannel({ db }: Deps, deliveryId: string): Promise<void> {
+  const [row] = await db.execute<{ channelId: string }>(
+    sql`select channel_id as "channelId" from deliveries where id = ${deliveryId}`,
+  )
+  if (row) await wakeChannel(db, row.channelId)
+}

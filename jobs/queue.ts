@@ -1,0 +1,65 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Tx } from '../db/client.ts'
+
+// The only file that names graphile_worker in SQL. A job is a wake-up and never the truth: losing all of them loses no post.
+
+/** What each task is called with. */
+export type Payloads = {
+  publish: { deliveryId: string }
+  reconcile: { deliveryId: string }
+}
+
+/** The channel that the alarm listens on: a due instant may have come nearer. */
+export const DueChanged = 'punctual_due'
+
+/**
+ * Wake the workers at the hour of each of `deliveryIds`. In the transaction that scheduled them, or a crash between
+ * the two would leave them to the reaper. A job of the same delivery is replaced, be it stuck with a dead worker.
+ */
+export async function wakeAtDue(tx: Tx, deliveryIds: string[]): Promise<void> {
+  if (deliveryIds.length === 0) return
+  await wakeWhere(tx, sql`d.id in ${deliveryIds}`)
+}
+
+/** Wake the head of a channel that has just been freed, if anything of it is or will be due. */
+export async function wakeChannel(tx: Tx, channelId: string): Promise<void> {
+  await wakeWhere(
+    tx,
+    sql`d.id = (
+      select h.id from deliveries h where h.channel_id = ${channelId} and h.state = 'scheduled'
+      order by h.ready_at, h.due_at, h.id limit 1)`,
+  )
+}
+
+/** Have an uncertain delivery looked for when its `look_at` comes. */
+export async function wakeLook(tx: Tx, deliveryIds: string[]): Promise<void> {
+  if (deliveryIds.length === 0) return
+  await tx.execute(sql`
+    select graphile_worker.add_jobs(array_agg(row(
+      'reconcile', json_build_object('deliveryId', d.id), null, d.look_at, null, 'look:' || d.id, null, null
+    )::graphile_worker.job_spec))
+    from deliveries d where d.id in ${deliveryIds} and d.state = 'uncertain'`)
+}
+
+/** Have every worker look for jobs that are due, now. */
+export async function ring(tx: Tx): Promise<void> {
+  await tx.execute(sql`select pg_notify('jobs:insert', '{"r":"alarm","count":1}')`)
+}
+
+/** Worker pools that hold jobs, dead ones included, and the deliveries that those jobs would have woken. */
+export async function heldJobs(tx: Tx): Promise<{ owner: string; key: string }[]> {
+  const rows = await tx.execute<{ owner: string; key: string }>(sql`
+    select locked_by as owner, key from graphile_worker.jobs where locked_by is not null and key is not null`)
+  return [...rows]
+}
+
+async function wakeWhere(tx: Tx, which: SQL): Promise<void> {
+  await tx.execute(sql`
+    with woken as (select d.id, d.ready_at from deliveries d where ${which} and d.state = 'scheduled'),
+    added as (
+      select graphile_worker.add_jobs(array_agg(row(
+        'publish', json_build_object('deliveryId', w.id), null, w.ready_at, null, w.id::text, null, null
+      )::graphile_worker.job_spec order by w.ready_at, w.id))
+      from woken w having count(*) > 0)
+    select pg_notify(${DueChanged}, '') from added limit 1`)
+}

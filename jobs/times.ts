@@ -1,0 +1,38 @@
+const second = 1000
+const minute = 60 * second
+const hour = 60 * minute
+
+/** Every duration of the engine in milliseconds, in one object so that tests run at a tenth of it. DESIGN.md §2 says why each. */
+export const times = {
+  leaseMs: 30 * second,
+  heartbeatMs: 5 * second, // how often a lease is renewed
+  claimedAtMostMs: 10 * minute, // no renewal beyond: a claim that hangs loses its lease
+  sendingAtMostMs: 30 * second,
+  prepareMs: 5 * minute,
+  beginMs: 3 * second, // from the intent to the first byte
+  sendMs: 15 * second,
+  firstLookMs: 10 * second, // after a send's own limit: the soonest that its absence means anything
+  settlesWithinMs: minute, // between two readings, where the network declares nothing else
+  lookLeaseMs: minute,
+  backoffMs: [30 * second, minute, 2 * minute, 5 * minute, 15 * minute, 30 * minute, hour],
+  waitAtMostMs: 6 * hour, // what a network's Retry-After is worth
+  giveUpMs: 24 * hour,
+  reaperMs: second,
+  overdueMs: 10 * second, // a channel whose head waits longer has lost its wake-up
+  alarmMs: 5 * second, // the alarm looks again at least so often
+}
+
+export type Times = typeof times
+
+/** All durations multiplied by `factor`, those that a person measures in hours aside. */
+export function scaledTimes(factor: number): Times {
+  const { waitAtMostMs, giveUpMs, backoffMs, ...short } = times
+  const scaled = Object.fromEntries(Object.entries(short).map(([name, ms]) => [name, ms * factor]))
+  return { ...times, ...scaled, waitAtMostMs, giveUpMs, backoffMs: backoffMs.map((ms) => ms * factor) }
+}
+
+/** How long to wait before the try after `step` waits: 30 s, 1, 2, 5, 15, 30 min, then hourly, each ± 20 %. */
+export function backoff({ backoffMs }: Times, step: number): number {
+  const ms = backoffMs[Math.min(step, backoffMs.length - 1)]!
+  return ms * (0.8 + 0.4 * Math.random())
+}

@@ -1,0 +1,157 @@
+import { and, eq, ne, sql } from 'drizzle-orm'
+import { sqlStateOf, type Tx } from '../db/client.ts'
+import { accounts, memberships, organisations, type Role, sessions } from '../db/schema.ts'
+import { Failure } from './errors.ts'
+import { ById, ChangePassword, SignIn, SignUp, scopes, UpdateAccount } from './forms.ts'
+import { digest, hashPassword, mintToken, verifyPassword } from './secrets.ts'
+import { createThrottle } from './throttle.ts'
+import { authenticated, open, router, signedIn } from './trpc.ts'
+
+const SessionDays = 30
+
+/** What the cookie carries, once. */
+export type NewSession = { token: string; expiresAt: Date }
+
+export const account = router({
+  signUp: open.input(SignUp).mutation(async ({ ctx: { db, env }, input }): Promise<NewSession> => {
+    if (env.signup === 'closed') throw new Failure('signup_closed')
+    const passwordHash = await hashPassword(input.password)
+    return db.transaction(async (tx) => {
+      const accountId = await createAccount(tx, { ...input, passwordHash })
+      const organisationId = await createOrganisation(tx, input.organisation, accountId)
+      return startSession(tx, accountId, organisationId)
+    })
+  }),
+
+  signIn: open.input(SignIn).mutation(async ({ ctx: { db, env, address }, input }): Promise<NewSession> => {
+    const throttled = createThrottle(db, env.authRateLimit)
+    return throttled({ address, email: input.email }, async () => {
+      const person = await accountByEmail(db, input.email)
+      if (!(await verifyPassword(person?.passwordHash ?? null, input.password)) || !person)
+        throw new Failure('wrong_password')
+      const [membership] = await db
+        .select()
+        .from(memberships)
+        .where(eq(memberships.accountId, person.id))
+        .orderBy(memberships.createdAt)
+        .limit(1)
+      if (!membership) throw new Failure('wrong_password', { detail: 'This account belongs to no organisation.' })
+      return startSession(db, person.id, membership.organisationId)
+    })
+  }),
+
+  signOut: signedIn.mutation(async ({ ctx: { db, actor } }) => {
+    await db.delete(sessions).where(eq(sessions.id, actor.sessionId))
+  }),
+
+  signOutEverywhere: signedIn.mutation(async ({ ctx: { db, actor } }) => {
+    await db.delete(sessions).where(eq(sessions.accountId, actor.id))
+  }),
+
+  /** The signed-in person, and the organisations that they may look at. */
+  show: signedIn.query(async ({ ctx: { db, actor } }) => {
+    const theirs = await db
+      .select({ id: organisations.id, name: organisations.name, role: memberships.role })
+      .from(memberships)
+      .innerJoin(organisations, eq(organisations.id, memberships.organisationId))
+      .where(eq(memberships.accountId, actor.id))
+      .orderBy(organisations.name, organisations.id)
+    const { id, name, email, timeZone, organisationId, role } = actor
+    return { id, name, email, timeZone, organisationId, role, organisations: theirs }
+  }),
+
+  /** The credential's own view: whose it is and what it may do. */
+  whoami: authenticated.query(async ({ ctx: { db, actor, organisationId } }) => {
+    const [organisation] = await db
+      .select({ id: organisations.id, name: organisations.name })
+      .from(organisations)
+      .where(eq(organisations.id, organisationId))
+    return {
+      organisation: organisation!,
+      credential: { kind: actor.kind, name: actor.name, scopes: actor.kind === 'member' ? [...scopes] : actor.scopes },
+    }
+  }),
+
+  update: signedIn.input(UpdateAccount).mutation(async ({ ctx: { db, actor }, input }) => {
+    const { password, ...change } = input
+    // Whoever changes the address can have the password reset: a borrowed browser must not be enough.
+    if (change.email.toLowerCase() !== actor.email.toLowerCase())
+      await demandPassword(db, actor.id, password ?? '', 'password')
+    await orEmailTaken(() => db.update(accounts).set(change).where(eq(accounts.id, actor.id)))
+  }),
+
+  changePassword: signedIn.input(ChangePassword).mutation(async ({ ctx: { db, actor }, input }) => {
+    await demandPassword(db, actor.id, input.current, 'current')
+    await setPassword(db, actor.id, input.password, actor.sessionId)
+  }),
+
+  switchOrganisation: signedIn.input(ById).mutation(async ({ ctx: { db, actor }, input }) => {
+    const [membership] = await db
+      .select()
+      .from(memberships)
+      .where(and(eq(memberships.accountId, actor.id), eq(memberships.organisationId, input.id)))
+    if (!membership) throw new Failure('not_found')
+    await db.update(sessions).set({ organisationId: input.id }).where(eq(sessions.id, actor.sessionId))
+  }),
+})
+
+/** The account with this e-mail address, in whatever case it is written. */
+export async function accountByEmail(tx: Tx, email: string) {
+  const [person] = await tx.select().from(accounts).where(sql`lower(${accounts.email}) = lower(${email})`)
+  return person ?? null
+}
+
+/** Insert an account and return its id. Throws `email_taken`. */
+export async function createAccount(
+  tx: Tx,
+  person: { name: string; email: string; passwordHash: string; timeZone?: string | undefined },
+): Promise<string> {
+  const { name, email, passwordHash, timeZone = 'UTC' } = person
+  const [row] = await orEmailTaken(() =>
+    tx.insert(accounts).values({ name, email, passwordHash, timeZone }).returning({ id: accounts.id }),
+  )
+  return row!.id
+}
+
+/** Insert an organisation with its first member and return its id. */
+export async function createOrganisation(tx: Tx, name: string, ownerId: string, role: Role = 'owner'): Promise<string> {
+  const [row] = await tx.insert(organisations).values({ name }).returning({ id: organisations.id })
+  await tx.insert(memberships).values({ organisationId: row!.id, accountId: ownerId, role })
+  return row!.id
+}
+
+/** Set a new password, and end every session of the account but `keptSessionId`. */
+export async function setPassword(tx: Tx, accountId: string, password: string, keptSessionId?: string): Promise<void> {
+  const passwordHash = await hashPassword(password)
+  await tx.update(accounts).set({ passwordHash }).where(eq(accounts.id, accountId))
+  await tx
+    .delete(sessions)
+    .where(and(eq(sessions.accountId, accountId), keptSessionId ? ne(sessions.id, keptSessionId) : undefined))
+}
+
+async function startSession(tx: Tx, accountId: string, organisationId: string): Promise<NewSession> {
+  const token = mintToken()
+  const expiresAt = new Date(Date.now() + SessionDays * 86_400_000)
+  await tx.insert(sessions).values({ tokenHash: digest(token), accountId, organisationId, expiresAt })
+  return { token, expiresAt }
+}
+
+async function demandPassword(tx: Tx, accountId: string, password: string, field: string): Promise<void> {
+  const [person] = await tx.select({ hash: accounts.passwordHash }).from(accounts).where(eq(accounts.id, accountId))
+  if (await verifyPassword(person?.hash ?? null, password)) return
+  throw new Failure('unprocessable', {
+    errors: [{ path: field, code: 'wrong_password', message: 'This is not your password.' }],
+  })
+}
+
+async function orEmailTaken<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    if (sqlStateOf(error) !== '23505') throw error
+    throw new Failure('email_taken', {
+      errors: [{ path: 'email', code: 'email_taken', message: 'There is an account with this address already.' }],
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,256 @@
+import { and, eq, gt, sql } from 'drizzle-orm'
+import type { Db, Tx } from '../db/client.ts'
+import { channels as channelsTable, connectFlows } from '../db/schema.ts'
+import { open, seal } from '../db/sealed.ts'
+import { ConnectError, type ConnectedAccount, type Network } from '../jobs/networks/network.ts'
+import { cancelUnsent, holdUnsent, releaseHeld } from '../jobs/orders.ts'
+import { times } from '../jobs/times.ts'
+import { type Page, pageOf, positionOf } from './cursor.ts'
+import { Failure } from './errors.ts'
+import { ById, ConnectChannel, type channelStatuses, Disconnect, FinishConnect, ListChannels } from './forms.ts'
+import { copyPicture } from './pictures.ts'
+import { digest, mintToken } from './secrets.ts'
+import { iso } from './status.ts'
+import { type Installation, needs, owner, router } from './trpc.ts'
+
+const FlowMinutes = 30
+
+export type ChannelStatus = (typeof channelStatuses)[number]
+
+export const channels = router({
+  list: needs('channels:read')
+    .input(ListChannels)
+    .query(async ({ ctx: { db, env, organisationId }, input }): Promise<Page<Channel>> => {
+      const { network, status, limit } = input
+      const after = positionOf(input.cursor)
+      const rows = await db.execute<ChannelRow>(sql`
+        select c.*, ${unsent} from channels c where c.organisation_id = ${organisationId}
+          and ${status ? sql`c.status::text = ${status.toLowerCase()}` : sql`c.status <> 'disconnected'`}
+          ${network ? sql`and c.network = ${network}` : sql``}
+          ${after ? sql`and (c.created_at, c.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
+        order by c.created_at, c.id limit ${limit + 1}`)
+      return pageOf(
+        [...rows],
+        limit,
+        (row) => showChannel(row, env.appUrl),
+        (row) => [iso(row.created_at), row.id],
+      )
+    }),
+
+  get: needs('channels:read')
+    .input(ById)
+    .query(({ ctx, input: { id } }) => readChannel(ctx.db, ctx.env.appUrl, ctx.organisationId, id)),
+
+  /** The networks that a channel can be connected to, for the page. */
+  networks: needs('channels:read').query(({ ctx: { networks } }) =>
+    Object.entries(networks).map(([key, { name, connecting }]) => ({ key, name, by: connecting.by })),
+  ),
+
+  /**
+   * Connect a channel, or begin to: `channel` when what was typed is enough, `url` when the person must go to the
+   * network's consent page first and come back through `finish`.
+   */
+  connect: owner
+    .input(ConnectChannel)
+    .mutation(async ({ ctx, input }): Promise<{ channel: Channel } | { url: string }> => {
+      const network = ctx.networks[input.network]
+      if (!network) throw new Failure('not_found')
+      if (input.channelId) await readChannel(ctx.db, ctx.env.appUrl, ctx.organisationId, input.channelId)
+      if (network.connecting.by === 'redirect') return beginFlow(ctx, network, input)
+      const { connect } = network.connecting
+      const account = await explained(() => connect(input.input, ctx.outbound))
+      return { channel: await storeChannel(ctx, input.network, account, input.channelId ?? null) }
+    }),
+
+  /** Come back from a network's consent page with its `code`. The flow is used up, whatever comes of it. */
+  finish: owner.input(FinishConnect).mutation(async ({ ctx, input }): Promise<Channel> => {
+    const [flow] = await ctx.db
+      .delete(connectFlows)
+      .where(
+        and(
+          eq(connectFlows.stateHash, digest(input.state)),
+          eq(connectFlows.organisationId, ctx.organisationId),
+          eq(connectFlows.accountId, ctx.actor.id),
+          gt(connectFlows.expiresAt, sql`now()`),
+        ),
+      )
+      .returning()
+    const connecting = flow && ctx.networks[flow.network]?.connecting
+    if (!flow || connecting?.by !== 'redirect')
+      throw new Failure('connect_failed', {
+        detail: 'This connection was begun too long ago, or in another browser. Begin again.',
+      })
+    const kept: unknown = JSON.parse(open(ctx.ring, flowPlace(flow.id, ctx.organisationId), flow.sealed))
+    const way = { redirectUri: redirectUri(ctx), code: input.code, outbound: ctx.outbound }
+    const account = await explained(() => connecting.finish(kept, way))
+    return storeChannel(ctx, flow.network, account, flow.channelId)
+  }),
+
+  /** Disconnect; `unsent` says what becomes of posts that have not gone out. What is being sent runs to its end. */
+  disconnect: owner.input(Disconnect).mutation(({ ctx: { db, organisationId }, input: { id, unsent: fate } }) =>
+    db.transaction(async (tx) => {
+      const [channel] = await tx
+        .select({ status: channelsTable.status })
+        .from(channelsTable)
+        .where(and(eq(channelsTable.id, id), eq(channelsTable.organisationId, organisationId)))
+        .for('no key update')
+      if (!channel || channel.status === 'disconnected') throw new Failure('not_found')
+      await tx.update(channelsTable).set({ status: 'disconnected' }).where(eq(channelsTable.id, id))
+      await (fate === 'cancel' ? cancelUnsent : holdUnsent)(tx, organisationId, id)
+      await eraseCredential(tx, id)
+    }),
+  ),
+})
+
+export type Channel = {
+  id: string
+  network: string
+  name: string
+  handle: string | null
+  url: string | null
+  picture: string | null
+  status: ChannelStatus
+  limits: typeof channelsTable.$inferSelect.limits
+  connectedAt: string
+  unsent: number
+}
+
+/** Store an account that was just connected: a new channel, or the one of the same account revived, what it held sent. */
+export async function storeChannel(
+  ctx: Pick<Installation, 'db' | 'env' | 'ring' | 'files' | 'outbound' | 'networks'> & { organisationId: string },
+  network: string,
+  account: ConnectedAccount,
+  expectedId: string | null,
+): Promise<Channel> {
+  const { organisationId } = ctx
+  const pictureKey = await copyPicture(ctx, account.pictureUrl)
+  const { remoteAccount, name, handle, url, limits } = account
+  const shown = { name, handle, url, limits, status: 'active' as const, pausedUntil: null, connectedAt: sql`now()` }
+  const id = await ctx.db.transaction(async (tx) => {
+    const [row] = await tx
+      .insert(channelsTable)
+      .values({ organisationId, network, remoteAccount, ...shown, pictureKey })
+      .onConflictDoUpdate({
+        target: [channelsTable.organisationId, channelsTable.network, channelsTable.remoteAccount],
+        set: {
+          ...shown,
+          ...(pictureKey ? { pictureKey } : {}),
+          credentialVersion: sql`${channelsTable.credentialVersion} + 1`,
+        },
+      })
+      .returning({ id: channelsTable.id })
+    const id = row!.id
+    if (expectedId && expectedId !== id)
+      throw new Failure('connect_failed', {
+        detail:
+          'That is another account than the one of this channel. Sign in there as the right one, or connect it as a new channel.',
+      })
+    const credential = seal(ctx.ring, credentialPlace(id, organisationId), JSON.stringify(account.credential))
+    const page = url ?? ctx.networks[network]?.pageOf?.(id) ?? null
+    await tx.update(channelsTable).set({ credential, url: page }).where(eq(channelsTable.id, id))
+    await releaseHeld(tx, times, organisationId, id)
+    return id
+  })
+  return readChannel(ctx.db, ctx.env.appUrl, organisationId, id)
+}
+
+/** Where a channel's credential is sealed. */
+export function credentialPlace(id: string, organisationId: string) {
+  return { table: 'channels', id, organisationId, field: 'credential' }
+}
+
+async function readChannel(db: Db, appUrl: string, organisationId: string, id: string): Promise<Channel> {
+  const [row] = await db.execute<ChannelRow>(
+    sql`select c.*, ${unsent} from channels c where c.id = ${id} and c.organisation_id = ${organisationId}`,
+  )
+  if (!row) throw new Failure('not_found')
+  return showChannel(row, appUrl)
+}
+
+// How many posts a disconnect would touch.
+const unsent = sql`(select count(*)::int from deliveries d
+  where d.channel_id = c.id and d.state in ('draft', 'scheduled', 'claimed', 'held')) as unsent`
+
+type ChannelRow = {
+  id: string
+  network: string
+  name: string
+  handle: string | null
+  url: string | null
+  picture_key: string | null
+  status: string
+  limits: Channel['limits']
+  connected_at: string
+  created_at: string
+  unsent: number
+}
+
+function showChannel(row: ChannelRow, appUrl: string): Channel {
+  const { id, network, name, handle, url, limits } = row
+  const picture = row.picture_key && `${appUrl}/files/${row.picture_key}`
+  const status = row.status.toUpperCase() as ChannelStatus
+  return {
+    id,
+    network,
+    name,
+    handle,
+    url,
+    picture,
+    status,
+    limits,
+    connectedAt: iso(row.connected_at),
+    unsent: row.unsent,
+  }
+}
+
+async function beginFlow(
+  ctx: Installation & { organisationId: string; actor: { id: string } },
+  network: Network,
+  input: { network: string; channelId?: string | undefined; input: Record<string, string> },
+): Promise<{ url: string }> {
+  const { connecting } = network
+  if (connecting.by !== 'redirect') throw new Error(`${network.name} has no consent page`)
+  const state = mintToken()
+  const way = { redirectUri: redirectUri(ctx), state, outbound: ctx.outbound }
+  const { url, kept } = await explained(() => connecting.begin(input.input, way))
+  const [flow] = await ctx.db
+    .insert(connectFlows)
+    .values({
+      organisationId: ctx.organisationId,
+      accountId: ctx.actor.id,
+      network: input.network,
+      stateHash: digest(state),
+      sealed: new Uint8Array(),
+      channelId: input.channelId ?? null,
+      expiresAt: new Date(Date.now() + FlowMinutes * 60_000),
+    })
+    .returning({ id: connectFlows.id })
+  const sealed = seal(ctx.ring, flowPlace(flow!.id, ctx.organisationId), JSON.stringify(kept))
+  await ctx.db.update(connectFlows).set({ sealed }).where(eq(connectFlows.id, flow!.id))
+  return { url }
+}
+
+function redirectUri({ env }: Installation): string {
+  return `${env.appUrl}/channels/connected`
+}
+
+function flowPlace(id: string, organisationId: string) {
+  return { table: 'connect_flows', id, organisationId, field: 'sealed' }
+}
+
+// Sending and uncertain deliveries still need the credential: publish.ts and reconcile.ts erase it after the last one.
+async function eraseCredential(tx: Tx, channelId: string): Promise<void> {
+  await tx.execute(sql`
+    update channels c set credential = null where c.id = ${channelId} and c.status = 'disconnected'
+      and not exists (select from deliveries d where d.channel_id = c.id and d.state in ('sending', 'uncertain'))`)
+}
+
+async function explained<T>(connect: () => Promise<T>): Promise<T> {
+  try {
+    return await connect()
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error
+    const errors = error.field ? [{ path: `input.${error.field}`, code: 'connect_failed', message: error.message }] : []
+    throw new Failure('connect_failed', { detail: error.message, errors, cause: error })
+  }
+}

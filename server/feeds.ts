@@ -1,0 +1,51 @@
+import { and, desc, eq } from 'drizzle-orm'
+import { z } from 'zod'
+import type { Db } from '../db/client.ts'
+import { channels, feedItems } from '../db/schema.ts'
+import { Failure } from './errors.ts'
+import { Id } from './forms.ts'
+import { open, router } from './trpc.ts'
+
+const Newest = 50
+const FeedId = z.strictObject({ channelId: Id })
+
+/** What feed channels have published, for anybody: that is what they are for. */
+export const feeds = router({
+  show: open.input(FeedId).query(({ ctx: { db }, input: { channelId } }) => readFeed(db, channelId)),
+
+  item: open
+    .input(FeedId.extend({ itemId: z.string().max(100) }))
+    .query(async ({ ctx: { db }, input: { channelId, itemId } }) => {
+      const channel = await readChannel(db, channelId)
+      const [item] = await db
+        .select()
+        .from(feedItems)
+        .where(and(eq(feedItems.id, itemId), eq(feedItems.channelId, channelId)))
+      if (!item) throw new Failure('not_found')
+      return { channel, item: showItem(item) }
+    }),
+})
+
+async function readFeed(db: Db, channelId: string) {
+  const channel = await readChannel(db, channelId)
+  const items = await db
+    .select()
+    .from(feedItems)
+    .where(eq(feedItems.channelId, channelId))
+    .orderBy(desc(feedItems.publishedAt), desc(feedItems.id))
+    .limit(Newest)
+  return { channel, items: items.map(showItem) }
+}
+
+async function readChannel(db: Db, id: string): Promise<{ id: string; name: string }> {
+  const [channel] = await db
+    .select({ id: channels.id, name: channels.name })
+    .from(channels)
+    .where(and(eq(channels.id, id), eq(channels.network, 'feed')))
+  if (!channel) throw new Failure('not_found')
+  return channel
+}
+
+function showItem({ id, content, media, publishedAt }: typeof feedItems.$inferSelect) {
+  return { id, content, media, publishedAt: publishedAt.toISOString() }
+}

@@ -1,0 +1,186 @@
+import { z } from 'zod'
+
+// The inputs of procedures, shared with the pages' forms. Nothing is imported here but zod and the networks' counting.
+
+z.config({
+  customError: (issue) => (issue.code === 'invalid_type' && issue.input === undefined ? 'Required.' : undefined),
+})
+
+export const scopes = [
+  'channels:read',
+  'posts:read',
+  'posts:write',
+  'media:read',
+  'media:write',
+  'webhooks:manage',
+] as const
+export type Scope = (typeof scopes)[number]
+/** What a credential gets that names no scopes. */
+export const defaultScopes: Scope[] = scopes.filter((scope) => scope !== 'webhooks:manage')
+
+/** Text that PostgreSQL keeps as it came: no NUL, no half of a surrogate pair. `most` in UTF-16 units. */
+const text = (most: number) =>
+  z
+    .string()
+    .max(most, `At most ${most.toLocaleString('en')} characters.`)
+    .refine((value) => !value.includes('\0') && value.isWellFormed(), 'Contains characters that are not text.')
+
+const line = (most: number) => text(most).trim().min(1, 'Required.')
+
+const NoSuchId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+const Uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** An id, opaque to callers: a malformed one is simply that of nothing. */
+export const Id = z.string().transform((value) => (Uuid.test(value) ? value.toLowerCase() : NoSuchId))
+export const ById = z.strictObject({ id: Id })
+
+/** An ISO 8601 instant in UTC, fraction of 1 to 3 digits optional. */
+export const Instant = z
+  .string()
+  .regex(
+    /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/,
+    'Must be an instant in UTC such as 2026-12-24T18:00:00.000Z.',
+  )
+  .refine(isOnTheCalendar, 'There is no such day or time.')
+  .transform((value) => new Date(value))
+
+function isOnTheCalendar(value: string): boolean {
+  const date = new Date(value)
+  return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 19) === value.slice(0, 19)
+}
+
+const Email = z.string().trim().max(254).pipe(z.email('Must be an e-mail address.'))
+const Password = text(200).min(10, 'At least 10 characters.')
+const TimeZone = z.string().refine(isTimeZone, 'Must be a time zone such as Europe/Berlin.')
+
+function isTimeZone(value: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value })
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const SignUp = z.strictObject({
+  name: line(100),
+  email: Email,
+  password: Password,
+  organisation: line(100),
+  timeZone: TimeZone.optional(),
+})
+export const SignIn = z.strictObject({ email: Email, password: text(200).min(1, 'Required.') })
+export const UpdateAccount = z.strictObject({
+  name: line(100),
+  email: Email,
+  timeZone: TimeZone,
+  password: text(200).optional(),
+})
+export const ChangePassword = z.strictObject({ current: text(200).min(1, 'Required.'), password: Password })
+
+export const NewKey = z.strictObject({
+  name: line(100),
+  scopes: z.array(z.enum(scopes)).min(1, 'Choose at least one.').optional(),
+  expiresAt: Instant.nullish(),
+})
+
+const limit = z.number().int().min(1).max(100).default(50)
+const cursor = z.string().max(500).optional()
+
+/** A query's number, for the REST rows: everything in a URL is a string. */
+export const QueryNumber = z
+  .string()
+  .regex(/^\d{1,6}$/, 'Must be a whole number.')
+  .transform(Number)
+
+export const channelStatuses = ['ACTIVE', 'NEEDS_RECONNECT', 'PAUSED', 'DISCONNECTED'] as const
+export const ListChannels = z.strictObject({
+  network: z.string().max(50).optional(),
+  status: z.enum(channelStatuses).optional(),
+  limit,
+  cursor,
+})
+export const ConnectChannel = z.strictObject({
+  network: z.string().max(50),
+  channelId: Id.optional(), // reconnect this one
+  input: z.record(z.string().max(50), text(2000)),
+})
+export const FinishConnect = z.strictObject({ state: z.string().max(500), code: z.string().max(5000) })
+export const Disconnect = z.strictObject({ id: Id, unsent: z.enum(['cancel', 'hold']) })
+
+const ChannelIds = z
+  .array(Id)
+  .max(50, 'At most 50 channels.')
+  .refine((ids) => new Set(ids).size === ids.length, 'A channel is named twice.')
+const MediaIds = z.array(Id).max(20, 'At most 20 files.')
+const postBody = {
+  content: text(100_000),
+  channelIds: ChannelIds.min(1, 'Name at least one channel.'),
+  mediaIds: MediaIds.optional(),
+}
+
+/** The body of POST /posts, and of the composer. */
+export const CreatePost = z.discriminatedUnion(
+  'type',
+  [
+    z.strictObject({ type: z.literal('schedule'), date: Instant, ...postBody }),
+    z.strictObject({
+      type: z.literal('now'),
+      date: z.never('A post that goes out now takes no date.').optional(),
+      ...postBody,
+    }),
+    z.strictObject({ type: z.literal('draft'), date: Instant.nullish(), ...postBody, channelIds: ChannelIds }),
+  ],
+  { error: (issue) => (issue.code === 'invalid_union' ? 'Must be one of schedule, now, draft.' : undefined) },
+)
+
+/** A change of a post: what is left out stays. `channelIds` and `mediaIds` are whole new sets. */
+export const UpdatePost = z.strictObject({
+  id: Id,
+  type: z.enum(['draft', 'schedule', 'now']).optional(),
+  date: Instant.nullish(),
+  content: text(100_000).optional(),
+  channelIds: ChannelIds.optional(),
+  mediaIds: MediaIds.optional(),
+  ifVersion: z.number().int().optional(),
+})
+
+export const postStatuses = [
+  'DRAFT',
+  'SCHEDULED',
+  'PUBLISHING',
+  'PUBLISHED',
+  'PARTIALLY_PUBLISHED',
+  'HELD',
+  'FAILED',
+  'NEEDS_REVIEW',
+  'CANCELLED',
+] as const
+export const ListPosts = z.strictObject({
+  status: z.enum(postStatuses).optional(),
+  channelId: Id.optional(),
+  from: Instant.optional(),
+  to: Instant.optional(),
+  order: z.enum(['asc', 'desc']).default('desc'),
+  limit,
+  cursor,
+})
+export const Resolve = z.discriminatedUnion('outcome', [
+  z.strictObject({
+    id: Id,
+    channelId: Id,
+    outcome: z.literal('published'),
+    url: z
+      .url({ protocol: /^https?$/ })
+      .max(2000)
+      .nullish(),
+  }),
+  z.strictObject({ id: Id, channelId: Id, outcome: z.literal('not_published') }),
+  z.strictObject({ id: Id, channelId: Id, outcome: z.literal('cancelled') }),
+])
+
+const Alt = text(1500)
+export const UploadFromUrl = z.strictObject({ url: text(2000).min(1, 'Required.'), alt: Alt.optional() })
+export const UploadFile = z.strictObject({ alt: Alt.default('') })
+export const UpdateMedia = z.strictObject({ id: Id, alt: Alt })
+export const ListMedia = z.strictObject({ limit, cursor })

@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { createRequestHandler } from '@remix-run/express'
+import { sql } from 'drizzle-orm'
+import express from 'express'
+import helmet from 'helmet'
+import type { Logger } from 'pino'
+import { pinoHttp } from 'pino-http'
+import { FileNotFound } from '../db/files.ts'
+import { isMigrated } from '../db/migrate.ts'
+import { type Actor, memberOf } from './actor.ts'
+import { Failure, problemFrom } from './errors.ts'
+import { rest, sendProblem } from './rest.ts'
+import { apiFor } from './router.ts'
+import { mintToken } from './secrets.ts'
+import type { Installation } from './trpc.ts'
+
+type RemixBuild = Parameters<typeof createRequestHandler>[0]['build']
+
+/** What the process tells the app beside the installation. `build` is Remix's, imported by its path at run time. */
+export type Serving = {
+  installation: Installation
+  log: Logger
+  build: RemixBuild
+  publicDir: string // static files: `build/` in it never changes under a name
+  isDraining: () => boolean
+}
+
+/** The whole web process as an Express app: health, public API, files, pages, in this order. */
+export function createApp(serving: Serving): express.Express {
+  const { installation, log, publicDir } = serving
+  const app = express()
+  app.disable('x-powered-by')
+  app.set('trust proxy', installation.env.trustProxy)
+  app.set('query parser', false)
+  app.use(pinoHttp({ logger: log, genReqId, redact, autoLogging: { ignore: isUninteresting }, customLogLevel }))
+  app.get('/livez', (_req, res) => void res.set('Cache-Control', 'no-store').send('ok\n'))
+  app.get('/readyz', (req, res, next) => void ready(serving, req, res).catch(next))
+  app.use(refuseWhileDraining(serving))
+  app.use('/public/v1', rest(installation))
+  app.get('/files/:key', (req, res, next) => void sendFile(installation, req, res).catch(next))
+  app.use('/build', express.static(join(publicDir, 'build'), { immutable: true, maxAge: '1y', index: false }))
+  app.use(express.static(publicDir, { maxAge: '1h', index: false, redirect: false }))
+  app.use(withNonce, securityHeaders(installation))
+  app.use(demandOwnOrigin(installation))
+  app.all('*', pages(serving))
+  app.use(lastResort(installation))
+  return app
+}
+
+const redact = { paths: ['req.headers.authorization', 'req.headers.cookie', 'res.headers["set-cookie"]'], remove: true }
+
+function genReqId(_req: IncomingMessage, res: ServerResponse): string {
+  const id = randomUUID()
+  res.setHeader('X-Request-Id', id)
+  return id
+}
+
+function isUninteresting({ url = '' }: IncomingMessage): boolean {
+  return /^\/(livez|readyz|build\/)/.test(url)
+}
+
+function customLogLevel(_req: IncomingMessage, res: ServerResponse, error?: Error): 'error' | 'info' {
+  return error || res.statusCode >= 500 ? 'error' : 'info'
+}
+
+// Why it is not ready is said in words: the operator reads it before anything else.
+async function ready({ installation, isDraining }: Serving, _req: express.Request, res: express.Response): Promise<void> {
+  const why = isDraining() ? 'draining' : await reasonNotReady(installation)
+  res
+    .status(why ? 503 : 200)
+    .set('Cache-Control', 'no-store')
+    .send(why ? `not ready: ${why}\n` : 'ready\n')
+}
+
+async function reasonNotReady({ db }: Installation): Promise<string | null> {
+  try {
+    await db.execute(sql`select 1`)
+    return (await isMigrated(db)) ? null : 'the database is older than this version: run `npm run migrate`'
+  } catch {
+    return 'the database cannot be reached'
+  }
+}
+
+function refuseWhileDraining({ installation, isDraining }: Serving): express.RequestHandler {
+  return (req, res, next) => {
+    if (!isDraining()) return next()
+    res.set('Connection', 'close')
+    sendProblem(installation, req, res, new Failure('unavailable', { retryAfterSeconds: 5 }))
+  }
+}
+
+// A file's type is what was stored, and even then it may run nothing: people's files are not our pages.
+async function sendFile({ files }: Installation, req: express.Request, res: express.Response): Promise<void> {
+  const key = req.params.key ?? ''
+  const type = fileTypes[key.slice(key.lastIndexOf('.') + 1)]
+  if (!type) return void res.status(404).type('text').send('There is no such file.\n')
+  try {
+    const { stream, bytes } = await files.read(key)
+    res.set({
+      'Content-Type': type,
+      'Content-Length': String(bytes),
+      'Cache-Control': 'public, max-age=31536000, immutable', // a key names one content for ever
+      'Content-Security-Policy': "default-src 'none'; sandbox",
+      'X-Content-Type-Options': 'nosniff',
+      'Cross-Origin-Resource-Policy': 'cross-origin', // feeds and networks show it elsewhere
+    })
+    stream.on('error', () => res.destroy()).pipe(res)
+  } catch (error) {
+    if (!(error instanceof FileNotFound)) throw error
+    res.status(404).type('text').send('There is no such file.\n')
+  }
+}
+
+const fileTypes: Record<string, string> = {
+  jpg: 'image/jpeg',
+  png: 'image/png',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  avif: 'image/avif',
+}
+
+function withNonce(_req: express.Request, res: express.Response, next: express.NextFunction): void {
+  res.locals.nonce = mintToken()
+  next()
+}
+
+function securityHeaders({ env }: Installation): express.RequestHandler {
+  const isSecure = env.appUrl.startsWith('https:')
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'self'"],
+        scriptSrc: ["'self'", (_req, res) => `'nonce-${(res as express.Response).locals.nonce}'`],
+        imgSrc: ["'self'", 'data:', 'blob:'],
+        objectSrc: ["'none'"],
+        baseUri: ["'none'"],
+        formAction: ["'self'"],
+        frameAncestors: ["'none'"],
+        // The development server pushes reloads over a socket of its own.
+        connectSrc: env.production ? ["'self'"] : ["'self'", 'ws:'],
+      },
+    },
+    frameguard: { action: 'deny' },
+    referrerPolicy: { policy: 'same-origin' },
+    strictTransportSecurity: isSecure,
+  })
+}
+
+// A cookie is sent whoever wrote the form; the Origin header says who did. Browsers send it with every POST.
+function demandOwnOrigin({ env }: Installation): express.RequestHandler {
+  return (req, _res, next) => {
+    if (['GET', 'HEAD', 'OPTIONS'].includes(req.method) || req.headers.origin === env.appUrl) return next()
+    next(new Failure('foreign_origin', { detail: `This form was sent from another site. Open ${env.appUrl} and try again.` }))
+  }
+}
+
+function pages(serving: Serving): express.RequestHandler {
+  const { installation, build } = serving
+  const handle = createRequestHandler({
+    build,
+    mode: installation.env.production ? 'production' : 'development',
+    getLoadContext: (req, res) => loadContext(installation, req, res) as never,
+  })
+  return (req, res, next) => {
+    res.set('Cache-Control', 'no-store') // pages show one organisation's things
+    handle(req, res, next).catch(next)
+  }
+}
+
+async function loadContext(installation: Installation, req: express.Request, res: express.Response) {
+  const { env, db, files } = installation
+  const cookie = sessionCookie(env.appUrl)
+  const token = cookie.read(req.headers.cookie ?? '')
+  const member = token ? await memberOf(db, token) : null
+  const context = { ...installation, actor: member, log: req.log, address: req.ip ?? '', idempotency: null }
+  return {
+    api: apiFor(context),
+    member: member as Extract<Actor, { kind: 'member' }> | null,
+    nonce: res.locals.nonce as string,
+    requestId: String(req.id),
+    appUrl: env.appUrl,
+    baseUrl: env.baseUrl,
+    signupOpen: env.signup === 'open',
+    session: cookie,
+    temporaryFile: () => files.temporary(),
+  }
+}
+
+/** The session's cookie: `__Host-` where the site is on https, so that no other host can set it. */
+function sessionCookie(appUrl: string) {
+  const isSecure = appUrl.startsWith('https:')
+  const name = isSecure ? '__Host-session' : 'session'
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+  return {
+    read: (header: string) => header.match(new RegExp(`(?:^|;\\s*)${name}=([\\w-]{43})(?:;|$)`))?.[1] ?? null,
+    start: ({ token, expiresAt }: { token: string; expiresAt: Date }) =>
+      `${name}=${token}; ${attributes}; Expires=${expiresAt.toUTCString()}`,
+    end: () => `${name}=; ${attributes}; Max-Age=0`,
+  }
+}
+
+// What reaches this was thrown outside a Remix route: the pages' own errors are shown by app/root.tsx.
+function lastResort(installation: Installation): express.ErrorRequestHandler {
+  return (error, req, res, _next) => {
+    const { status, title, detail } = problemFrom(error)
+    if (status >= 500) req.log.error({ err: error }, 'request failed')
+    if (res.headersSent) return void res.destroy()
+    const retry = status === 503 ? { 'Retry-After': '5' } : {}
+    res.status(status).set({ ...retry, 'Cache-Control': 'no-store' })
+    res.type('text').send(`${title}\n${detail}\n\n${installation.env.appUrl}\nRequest ${req.id}\n`)
+  }
+}

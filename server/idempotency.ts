@@ -1,0 +1,49 @@
+import { and, eq, sql } from 'drizzle-orm'
+import type { Tx } from '../db/client.ts'
+import { idempotencyKeys } from '../db/schema.ts'
+import { Failure } from './errors.ts'
+import { sameDigest } from './secrets.ts'
+import type { Context } from './trpc.ts'
+
+const RetryAfterSeconds = 2
+
+/**
+ * Run `effect` in one transaction, and at most once for the request's Idempotency-Key, organisation and `route` in 24 h.
+ *
+ * The same key and body gives the first answer again; key, effect and answer commit together, and a failure frees the key.
+ * Throws `idempotency_key_reused` for another body, `idempotency_key_in_use` while the first is still running.
+ */
+export async function once<T>(
+  { db, idempotency, organisationId }: Pick<Context, 'db' | 'idempotency'> & { organisationId: string },
+  route: string,
+  effect: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  return db.transaction(async (tx) => {
+    if (!idempotency) return effect(tx)
+    const { key, bodyHash } = idempotency
+    await demandLock(tx, JSON.stringify([organisationId, route, key]))
+    const isIt = and(
+      eq(idempotencyKeys.organisationId, organisationId),
+      eq(idempotencyKeys.route, route),
+      eq(idempotencyKeys.key, key),
+    )
+    await tx.delete(idempotencyKeys).where(and(isIt, sql`${idempotencyKeys.createdAt} < now() - interval '24 hours'`))
+    const [first] = await tx.select().from(idempotencyKeys).where(isIt)
+    if (first && !sameDigest(first.bodyHash, bodyHash)) throw new Failure('idempotency_key_reused')
+    if (first) {
+      idempotency.replayed = true
+      return JSON.parse(first.body) as T
+    }
+    const answer = await effect(tx)
+    await tx.insert(idempotencyKeys).values({ organisationId, route, key, bodyHash, body: JSON.stringify(answer) })
+    return answer
+  })
+}
+
+// Tried and not waited for: whoever is second learns at once that the first is under way.
+async function demandLock(tx: Tx, name: string): Promise<void> {
+  const [row] = await tx.execute<{ locked: boolean }>(
+    sql`select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as locked`,
+  )
+  if (!row?.locked) throw new Failure('idempotency_key_in_use', { retryAfterSeconds: RetryAfterSeconds })
+}

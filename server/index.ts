@@ -1,0 +1,57 @@
+import { createServer, type Server } from 'node:http'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Logger, pino } from 'pino'
+import { InstallationError } from '../db/embedded.ts'
+import { type Env, EnvError, readEnv } from '../db/env.ts'
+import { createApp } from './http.ts'
+import { install } from './installation.ts'
+
+const DrainMs = 20_000
+
+/** The web process: read the environment, connect, listen, and on SIGTERM or SIGINT answer what is under way and end. */
+async function main(): Promise<void> {
+  const env = readEnv()
+  const log = pino({ level: env.logLevel, base: { process: 'web' } })
+  const { installation, end } = await install(env)
+  const root = resolve(import.meta.dirname, '..') // from server/ and from build/ alike
+  const build = await import(pathToFileURL(join(root, 'build/remix/index.js')).href)
+  let draining = false
+  const app = createApp({ installation, log, build, publicDir: join(root, 'public'), isDraining: () => draining })
+  const server = await listen(createServer(app), env)
+  log.info({ address: server.address(), appUrl: env.appUrl }, 'web listens')
+  const stop = () => {
+    if (draining) return
+    draining = true
+    drain(server, log).then(end).then(() => process.exit(0))
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+}
+
+function listen(server: Server, { port, host }: Env): Promise<Server> {
+  return new Promise((done, fail) => {
+    server.once('error', fail)
+    server.listen({ port, ...(host ? { host } : {}) }, () => done(server))
+  })
+}
+
+async function drain(server: Server, log: Logger): Promise<void> {
+  log.info('web drains')
+  const cut = setTimeout(() => server.closeAllConnections(), DrainMs)
+  await new Promise((done) => {
+    server.close(done)
+    server.closeIdleConnections()
+  })
+  clearTimeout(cut)
+}
+
+main().catch((error: unknown) => {
+  const isTheirs = error instanceof EnvError || error instanceof InstallationError || isPortTaken(error)
+  process.stderr.write(`${isTheirs ? (error as Error).message : (error as Error)?.stack}\n`)
+  process.exit(1)
+})
+
+function isPortTaken(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+}

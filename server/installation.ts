@@ -1,0 +1,23 @@
+import { connect } from '../db/client.ts'
+import { joinInstallation } from '../db/embedded.ts'
+import type { Env } from '../db/env.ts'
+import { localFiles } from '../db/files.ts'
+import { networks } from '../jobs/networks/registry.ts'
+import { createOutbound } from '../jobs/outbound.ts'
+import type { Installation } from './trpc.ts'
+
+/** Connect to everything that a request may need. Also what the operator's commands work with. */
+export async function install(env: Env): Promise<{ installation: Installation; end: () => Promise<void> }> {
+  const { databaseUrl, secretKeys } = await joinInstallation(env)
+  const { db, end } = connect(databaseUrl, { connections: env.databaseConnections, name: 'web' })
+  const outbound = createOutbound({ allow: env.outboundAllow })
+  const installation = {
+    db,
+    env,
+    ring: secretKeys,
+    files: localFiles(env.dataDir),
+    networks: networks({ db, appUrl: env.appUrl, plcUrl: env.blueskyPlcUrl }),
+    outbound,
+  }
+  return { installation, end: async () => void (await Promise.all([outbound.close(), end()])) }
+}

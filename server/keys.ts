@@ -1,0 +1,66 @@
+import { and, desc, eq, isNull, sql } from 'drizzle-orm'
+import type { Tx } from '../db/client.ts'
+import { apiKeys } from '../db/schema.ts'
+import { Failure } from './errors.ts'
+import { ById, defaultScopes, NewKey, type Scope } from './forms.ts'
+import { digest, mintApiKey } from './secrets.ts'
+import { owner, router } from './trpc.ts'
+
+export const keys = router({
+  /** The organisation's keys that still work or only ran out, newest first. */
+  list: owner.query(async ({ ctx: { db, organisationId } }) => {
+    const rows = await db
+      .select()
+      .from(apiKeys)
+      .where(and(eq(apiKeys.organisationId, organisationId), isNull(apiKeys.revokedAt)))
+      .orderBy(desc(apiKeys.createdAt), desc(apiKeys.id))
+    return rows.map((row) => ({
+      id: row.id,
+      name: row.name,
+      last4: row.last4,
+      scopes: row.scopes as Scope[],
+      createdAt: row.createdAt.toISOString(),
+      expiresAt: row.expiresAt?.toISOString() ?? null,
+      lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
+      expired: row.expiresAt !== null && row.expiresAt <= new Date(),
+    }))
+  }),
+
+  /** `key` is shown this once: only its digest is kept. */
+  create: owner.input(NewKey).mutation(async ({ ctx: { db, organisationId, actor }, input }) => {
+    if (input.expiresAt && input.expiresAt <= new Date()) {
+      throw new Failure('unprocessable', {
+        errors: [{ path: 'expiresAt', code: 'date_in_past', message: 'The key would have run out already.' }],
+      })
+    }
+    return createKey(db, { organisationId, createdBy: actor.id, ...input, expiresAt: input.expiresAt ?? null })
+  }),
+
+  revoke: owner.input(ById).mutation(async ({ ctx: { db, organisationId }, input }) => {
+    const revoked = await db
+      .update(apiKeys)
+      .set({ revokedAt: sql`now()` })
+      .where(and(eq(apiKeys.id, input.id), eq(apiKeys.organisationId, organisationId), isNull(apiKeys.revokedAt)))
+      .returning({ id: apiKeys.id })
+    if (revoked.length === 0) throw new Failure('not_found')
+  }),
+})
+
+/** Make a key for an organisation; `key` is its only showing. */
+export async function createKey(
+  tx: Tx,
+  wanted: {
+    organisationId: string
+    createdBy: string
+    name: string
+    scopes?: Scope[] | undefined
+    expiresAt: Date | null
+  },
+): Promise<{ id: string; key: string }> {
+  const key = mintApiKey()
+  const [row] = await tx
+    .insert(apiKeys)
+    .values({ ...wanted, scopes: wanted.scopes ?? defaultScopes, keyHash: digest(key), last4: key.slice(-4) })
+    .returning({ id: apiKeys.id })
+  return { id: row!.id, key }
+}

@@ -1,0 +1,25 @@
+import { readFile, rm } from 'node:fs/promises'
+import { OutboundError } from '../jobs/outbound.ts'
+import { fitPicture, ImageError } from './images.ts'
+import type { Installation } from './trpc.ts'
+
+const PictureBytes = 5 * 1024 * 1024
+
+/** Copy an account's picture, so that our pages show nothing from elsewhere. Null when there is none that can be shown. */
+export async function copyPicture(
+  { files, outbound }: Pick<Installation, 'files' | 'outbound'>,
+  url: string | null,
+): Promise<string | null> {
+  if (!url) return null
+  const path = await files.temporary()
+  try {
+    await outbound.download(url, { to: path, maxBytes: PictureBytes })
+    return await fitPicture(files, await readFile(path))
+  } catch (error) {
+    // A channel without its picture is worth more than none.
+    if (error instanceof OutboundError || error instanceof ImageError) return null
+    throw error
+  } finally {
+    await rm(path, { force: true })
+  }
+}

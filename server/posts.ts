@@ -1,0 +1,332 @@
+import { and, eq, inArray, sql } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import type { Tx } from '../db/client.ts'
+import { deliveries, postMedia, posts as postsTable } from '../db/schema.ts'
+import { recordPublished } from '../jobs/ledger.ts'
+import type { Networks } from '../jobs/networks/registry.ts'
+import { cancel, type Found, lockDeliveries, reschedule, sendAgain } from '../jobs/orders.ts'
+import { wakeAtDue } from '../jobs/queue.ts'
+import type { Actor } from './actor.ts'
+import { isAfter, type Page, pageOf, positionOf } from './cursor.ts'
+import { Failure, type FailureCode } from './errors.ts'
+import { ById, CreatePost, ListPosts, Resolve, UpdatePost } from './forms.ts'
+import { once } from './idempotency.ts'
+import { factsFor, missingThings, obstacles, type Wanted } from './rules.ts'
+import { iso, type Post, type PostRow, postView, showPost } from './status.ts'
+import { needs, router } from './trpc.ts'
+
+export const posts = router({
+  create: needs('posts:write')
+    .input(CreatePost)
+    .mutation(({ ctx, input }) =>
+      once(ctx, 'POST /posts', async (tx): Promise<Post> => {
+        const { organisationId } = ctx
+        const wanted: Wanted = {
+          content: input.content,
+          date: input.date ?? null,
+          channelIds: input.channelIds,
+          mediaIds: input.mediaIds ?? [],
+        }
+        const now = await demandPossible(tx, organisationId, wanted, {
+          isDraft: input.type === 'draft',
+          checksDate: true,
+        })
+        if (input.type === 'now') wanted.date = now
+        const id = await insertPost(tx, organisationId, input.type, wanted, ctx.actor)
+        const due = { state: input.type === 'draft' ? 'draft' : 'scheduled', dueAt: wanted.date } as const
+        await insertDeliveries(tx, ctx.networks, { organisationId, postId: id, channelIds: wanted.channelIds, ...due })
+        return readPost(tx, organisationId, id)
+      }),
+    ),
+
+  list: needs('posts:read')
+    .input(ListPosts)
+    .query(async ({ ctx: { db, organisationId }, input }): Promise<Page<Post>> => {
+      const { status, channelId, from, to, order, limit } = input
+      const after = positionOf(input.cursor)
+      const rows = await db.execute<PostRow>(sql`
+        select p.*, v.* from posts p, ${postView}
+        where p.organisation_id = ${organisationId}
+          ${status ? sql`and v.status = ${status}` : sql``}
+          ${channelId ? sql`and exists (select from deliveries d where d.post_id = p.id and d.channel_id = ${channelId})` : sql``}
+          ${from ? sql`and p.date >= ${from.toISOString()}` : sql``}
+          ${to ? sql`and p.date < ${to.toISOString()}` : sql``}
+          ${after ? sql`and ${isAfter(after, order)}` : sql``}
+        order by p.date ${order === 'asc' ? sql`asc` : sql`desc`} nulls last, p.id ${order === 'asc' ? sql`asc` : sql`desc`}
+        limit ${limit + 1}`)
+      return pageOf([...rows], limit, showPost, ({ date, id }) => [iso(date), id])
+    }),
+
+  get: needs('posts:read')
+    .input(ById)
+    .query(({ ctx: { db, organisationId }, input }) => readPost(db, organisationId, input.id)),
+
+  update: needs('posts:write')
+    .input(UpdatePost)
+    .mutation(({ ctx: { db, organisationId, networks }, input }) =>
+      db.transaction(async (tx) => {
+        const found = await lockDeliveries(tx, organisationId, input.id)
+        const before = await readPost(tx, organisationId, input.id)
+        if (input.ifVersion !== undefined && input.ifVersion !== before.version) throw new Failure('stale_version')
+        demandOurs(found, before)
+        const type = typeAfter(before, input.type)
+        const wanted: Wanted = {
+          content: input.content ?? before.content,
+          date: input.date === undefined ? (before.date === null ? null : new Date(before.date)) : input.date,
+          channelIds: input.channelIds ?? before.channelIds,
+          mediaIds: input.mediaIds ?? before.mediaIds,
+        }
+        demandComplete(type, wanted)
+        const checksDate = input.date !== undefined || type !== before.type
+        const now = await demandPossible(tx, organisationId, wanted, {
+          isDraft: type === 'draft',
+          checksDate: checksDate && type !== 'now',
+        })
+        if (type === 'now' && before.type !== 'now') wanted.date = now
+        await tx
+          .update(postsTable)
+          .set({ type, content: wanted.content, date: wanted.date, version: before.version + 1, updatedAt: sql`now()` })
+          .where(and(eq(postsTable.id, input.id), eq(postsTable.organisationId, organisationId)))
+        if (input.mediaIds) await replaceMedia(tx, organisationId, input.id, input.mediaIds)
+        await changeDeliveries(tx, networks, { organisationId, postId: input.id, type, wanted, found })
+        return readPost(tx, organisationId, input.id)
+      }),
+    ),
+
+  cancel: needs('posts:write')
+    .input(ById)
+    .mutation(({ ctx: { db, organisationId }, input: { id } }) =>
+      db.transaction(async (tx) => {
+        const found = await lockDeliveries(tx, organisationId, id)
+        const post = await readPost(tx, organisationId, id)
+        if (post.status === 'DRAFT') {
+          await tx.delete(postsTable).where(and(eq(postsTable.id, id), eq(postsTable.organisationId, organisationId)))
+          return
+        }
+        const cancellable = found.filter(({ state, maybeOut }) => isUnsent(state, maybeOut) || state === 'failed')
+        if (cancellable.length === 0) throw new Failure(whyNot(post))
+        await cancel(tx, cancellable)
+      }),
+    ),
+
+  retry: needs('posts:write')
+    .input(ById)
+    .mutation(({ ctx, input: { id } }) =>
+      once(ctx, `POST /posts/${id}/retry`, async (tx) => {
+        const failed = (await lockDeliveries(tx, ctx.organisationId, id)).filter(({ state }) => state === 'failed')
+        const post = await readPost(tx, ctx.organisationId, id)
+        if (failed.length === 0) throw new Failure('nothing_to_retry')
+        await demandConnected(tx, ctx.organisationId, post, failed)
+        await sendAgain(tx, failed)
+        return readPost(tx, ctx.organisationId, id)
+      }),
+    ),
+
+  resolve: needs('posts:write')
+    .input(Resolve)
+    .mutation(({ ctx, input }) =>
+      once(ctx, `POST /posts/${input.id}/deliveries/${input.channelId}/resolve`, async (tx) => {
+        const found = await lockDeliveries(tx, ctx.organisationId, input.id)
+        const post = await readPost(tx, ctx.organisationId, input.id)
+        const delivery = found.find(({ channelId }) => channelId === input.channelId)
+        if (!delivery) throw new Failure('not_found')
+        if (delivery.state !== 'needs_review') throw new Failure('nothing_to_resolve')
+        if (input.outcome === 'not_published') {
+          await demandConnected(tx, ctx.organisationId, post, [delivery])
+          await sendAgain(tx, [delivery])
+        }
+        if (input.outcome === 'cancelled') await cancel(tx, [delivery])
+        if (input.outcome === 'published')
+          await recordPublished(tx, delivery, { remoteId: null, url: input.url ?? null }, 'person')
+        return readPost(tx, ctx.organisationId, input.id)
+      }),
+    ),
+
+  /** The ledger of a post: every try on every channel, oldest first. */
+  attempts: needs('posts:read')
+    .input(ById)
+    .query(async ({ ctx: { db, organisationId }, input: { id } }) => {
+      await readPost(db, organisationId, id)
+      const rows = await db.execute<AttemptRow>(sql`
+        select a.id, d.channel_id as "channelId", a.no, a.started_at as "startedAt", a.intended_at as "intendedAt",
+          a.ended_at as "endedAt", a.outcome, a.status, a.message, a.reply
+        from attempts a join deliveries d on d.id = a.delivery_id
+        where d.post_id = ${id} and d.organisation_id = ${organisationId} order by a.started_at, a.id limit 500`)
+      return [...rows].map((row) => ({
+        ...row,
+        startedAt: iso(row.startedAt),
+        intendedAt: iso(row.intendedAt),
+        endedAt: iso(row.endedAt),
+      }))
+    }),
+})
+
+type AttemptRow = {
+  id: string
+  channelId: string
+  no: number
+  startedAt: string
+  intendedAt: string | null
+  endedAt: string | null
+  outcome: string | null
+  status: number | null
+  message: string | null
+  reply: string | null
+}
+
+/** A post of the organisation as callers see it. Throws `not_found`, for another organisation's just the same. */
+export async function readPost(tx: Tx, organisationId: string, id: string): Promise<Post> {
+  const [row] = await tx.execute<PostRow>(
+    sql`select p.*, v.* from posts p, ${postView} where p.id = ${id} and p.organisation_id = ${organisationId}`,
+  )
+  if (!row) throw new Failure('not_found')
+  return showPost(row)
+}
+
+/** Throws `unprocessable` with everything that is in the way; returns the database's clock. */
+async function demandPossible(
+  tx: Tx,
+  organisationId: string,
+  wanted: Wanted,
+  { isDraft, checksDate }: { isDraft: boolean; checksDate: boolean },
+): Promise<Date> {
+  const facts = await factsFor(tx, organisationId, wanted)
+  const errors = isDraft ? missingThings(wanted, facts) : obstacles(wanted, facts, { checksDate })
+  if (errors.length > 0) throw new Failure('unprocessable', { errors })
+  return facts.now
+}
+
+async function insertPost(
+  tx: Tx,
+  organisationId: string,
+  type: Post['type'],
+  wanted: Wanted,
+  actor: Actor,
+): Promise<string> {
+  const id = uuidv7()
+  const { content, date } = wanted
+  const createdBy = { createdByKind: actor.kind, createdById: actor.id, createdByName: actor.name }
+  await tx.insert(postsTable).values({ id, organisationId, type, content, date, ...createdBy })
+  await replaceMedia(tx, organisationId, id, wanted.mediaIds)
+  return id
+}
+
+async function replaceMedia(tx: Tx, organisationId: string, postId: string, mediaIds: string[]): Promise<void> {
+  await tx.delete(postMedia).where(and(eq(postMedia.postId, postId), eq(postMedia.organisationId, organisationId)))
+  const rows = mediaIds.map((mediaId, position) => ({ organisationId, postId, mediaId, position }))
+  if (rows.length > 0) await tx.insert(postMedia).values(rows)
+}
+
+type NewDeliveries = {
+  organisationId: string
+  postId: string
+  channelIds: string[]
+  state: 'draft' | 'scheduled'
+  dueAt: Date | null
+}
+
+async function insertDeliveries(tx: Tx, networks: Networks, wanted: NewDeliveries): Promise<void> {
+  const { channelIds, ...shared } = wanted
+  if (channelIds.length === 0) return
+  const networkOf = await tx.query.channels.findMany({
+    columns: { id: true, network: true },
+    where: (channel) => and(eq(channel.organisationId, wanted.organisationId), inArray(channel.id, channelIds)),
+  })
+  const rows = channelIds.map((channelId, position) => {
+    const network = networkOf.find(({ id }) => id === channelId)!.network
+    const id = uuidv7()
+    return { id, ...shared, channelId, position, publishKey: networks[network]?.mintPublishKey?.() ?? id }
+  })
+  await tx.insert(deliveries).values(rows)
+  if (wanted.state === 'scheduled')
+    await wakeAtDue(
+      tx,
+      rows.map(({ id }) => id),
+    )
+}
+
+/** Bring a post's deliveries to what is wanted: channels left out leave, new ones come, the others get the new hour. */
+async function changeDeliveries(
+  tx: Tx,
+  networks: Networks,
+  change: { organisationId: string; postId: string; type: Post['type']; wanted: Wanted; found: Found[] },
+): Promise<void> {
+  const { organisationId, postId, type, wanted, found } = change
+  const to = { state: type === 'draft' ? 'draft' : 'scheduled', dueAt: wanted.date } as const
+  const leaving = found.filter(
+    ({ channelId, state }) => !wanted.channelIds.includes(channelId) && state !== 'cancelled',
+  )
+  const staying = found.filter(({ channelId }) => wanted.channelIds.includes(channelId))
+  await cancel(tx, leaving)
+  await tx.delete(deliveries).where(
+    and(
+      eq(deliveries.postId, postId),
+      eq(deliveries.state, 'cancelled'),
+      eq(deliveries.attemptNo, 0),
+      eq(deliveries.organisationId, organisationId),
+      inArray(
+        deliveries.id,
+        leaving.map(({ id }) => id),
+      ),
+    ),
+  )
+  await reschedule(tx, staying, to)
+  const arriving = wanted.channelIds.filter((id) => !found.some(({ channelId }) => channelId === id))
+  await insertDeliveries(tx, networks, { organisationId, postId, channelIds: arriving, ...to })
+}
+
+function isUnsent(state: string, maybeOut: boolean): boolean {
+  return !maybeOut && ['draft', 'scheduled', 'claimed', 'held'].includes(state)
+}
+
+/** Throws the conflict that keeps a post from being edited: something of it is out, or may be. */
+function demandOurs(found: Found[], post: Post): void {
+  if (post.status === 'CANCELLED') throw new Failure('post_already_cancelled')
+  if (!found.every(({ state, maybeOut }) => state === 'cancelled' || isUnsent(state, maybeOut)))
+    throw new Failure(whyNot(post))
+}
+
+function whyNot({ status, deliveries }: Post): FailureCode {
+  if (status === 'CANCELLED') return 'post_already_cancelled'
+  return deliveries.some((delivery) => delivery.status === 'PUBLISHED')
+    ? 'post_already_published'
+    : 'post_already_publishing'
+}
+
+function typeAfter(before: Post, wanted: Post['type'] | undefined): Post['type'] {
+  if (wanted === undefined || wanted === before.type || before.type === 'draft') return wanted ?? before.type
+  throw new Failure('unprocessable', {
+    errors: [
+      {
+        path: 'type',
+        code: 'type_cannot_change',
+        message: `A post of type ${before.type} keeps it; only a draft changes.`,
+      },
+    ],
+  })
+}
+
+function demandComplete(type: Post['type'], { date, channelIds }: Wanted): void {
+  if (type === 'draft') return
+  const errors = []
+  if (type === 'schedule' && date === null) errors.push({ path: 'date', code: 'required', message: 'Required.' })
+  if (channelIds.length === 0)
+    errors.push({ path: 'channelIds', code: 'required', message: 'Name at least one channel.' })
+  if (errors.length > 0) throw new Failure('invalid_request', { errors })
+}
+
+async function demandConnected(tx: Tx, organisationId: string, post: Post, wanted: Found[]): Promise<void> {
+  const { channels } = await factsFor(tx, organisationId, {
+    ...post,
+    date: null,
+    channelIds: wanted.map(({ channelId }) => channelId),
+  })
+  const errors = channels
+    .filter(({ status }) => status !== 'active')
+    .map(({ id, name }) => ({
+      path: `channelIds[${post.channelIds.indexOf(id)}]`,
+      code: 'channel_needs_reconnect',
+      message: `${name} must be reconnected first.`,
+    }))
+  if (errors.length > 0) throw new Failure('unprocessable', { errors })
+}

@@ -1,0 +1,121 @@
+import { createWriteStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import busboy from 'busboy'
+import type { Files } from '../db/files.ts'
+import { Failure } from './errors.ts'
+import { ImageBytes } from './media.ts'
+
+/**
+ * The JSON body of a request, of at most `most` bytes.
+ *
+ * Throws `body_too_large`, `unsupported_media_type`, or `invalid_request` for what is not UTF-8, not JSON or holds
+ * characters that PostgreSQL cannot keep (NUL, halves of surrogate pairs).
+ */
+export async function readJson(req: IncomingMessage, most: number): Promise<{ value: unknown; bytes: Uint8Array }> {
+  if (Number(req.headers['content-length'] ?? 0) > most) throw new Failure('body_too_large')
+  if (!/^application\/json\s*(;|$)/i.test(req.headers['content-type'] ?? ''))
+    throw new Failure('unsupported_media_type', { detail: 'Send the body as application/json.' })
+  const bytes = await readBytes(req, most)
+  const value = parse(bytes)
+  const bad = badTextIn(value)
+  if (bad !== null)
+    throw new Failure('invalid_request', { errors: [{ path: bad, code: 'invalid', message: 'Contains characters that are not text.' }] })
+  return { value, bytes }
+}
+
+/**
+ * A multipart body with one `file` and perhaps `alt`, the file streamed to a temporary place that goes when disposed.
+ *
+ * Throws as readJson does, and `body_too_large` for a file of more than 20 MB.
+ */
+export async function receiveFile(files: Files, req: IncomingMessage): Promise<AsyncDisposable & { value: unknown; digested: Uint8Array }> {
+  if (!/^multipart\/form-data\s*;/i.test(req.headers['content-type'] ?? ''))
+    throw new Failure('unsupported_media_type', { detail: 'Send the file as multipart/form-data, in a part named file.' })
+  const path = await files.temporary()
+  const dispose = () => rm(path, { force: true })
+  try {
+    const fields = await receive(req, path)
+    return { value: { ...fields, path }, digested: new Uint8Array(), [Symbol.asyncDispose]: dispose }
+  } catch (error) {
+    await dispose()
+    throw error
+  }
+}
+
+async function readBytes(req: IncomingMessage, most: number): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of req as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > most) throw new Failure('body_too_large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (cause) {
+    throw new Failure('invalid_request', { detail: 'The body is not JSON in UTF-8.', cause })
+  }
+}
+
+/** The path of the first string in `value`, or name of a member, that is not well-formed text; null when all are. */
+function badTextIn(value: unknown, path = ''): string | null {
+  if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? path : null
+  if (typeof value !== 'object' || value === null) return null
+  for (const [name, member] of Object.entries(value)) {
+    const at = Array.isArray(value) ? `${path}[${name}]` : path ? `${path}.${name}` : name
+    const bad = badTextIn(name) === null ? badTextIn(member, at) : path
+    if (bad !== null) return bad
+  }
+  return null
+}
+
+type Fields = Record<string, string>
+
+async function receive(req: IncomingMessage, path: string): Promise<Fields> {
+  const fields: Fields = {}
+  let written: Promise<void> | null = null
+  let failure: Failure | null = null
+  const refuse = (detail: string, code: 'invalid_request' | 'body_too_large' = 'invalid_request') => {
+    failure ??= new Failure(code, { detail })
+  }
+  const parser = parserFor(req)
+  parser.on('file', (name, stream) => {
+    if (name !== 'file' || written) return discard(stream, () => refuse('Send exactly one file, in a part named file.'))
+    stream.on('limit', () => refuse(`At most ${ImageBytes} bytes.`, 'body_too_large'))
+    written = pipeline(stream, createWriteStream(path))
+  })
+  parser.on('field', (name, value) => {
+    if (name !== 'alt' || name in fields) refuse(`There is no part ${JSON.stringify(name.slice(0, 50))}, or it is given twice.`)
+    fields[name] = value
+  })
+  parser.on('partsLimit', () => refuse('Too many parts.'))
+  try {
+    await pipeline(req, parser)
+    await written
+  } catch (cause) {
+    throw failure ?? new Failure('invalid_request', { detail: 'The multipart body is broken.', cause })
+  }
+  if (!written) refuse('Send the file in a part named file.')
+  if (failure) throw failure
+  return fields
+}
+
+function parserFor(req: IncomingMessage) {
+  try {
+    return busboy({ headers: req.headers, limits: { files: 2, parts: 5, fieldSize: 16_384, fileSize: ImageBytes } })
+  } catch (cause) {
+    throw new Failure('invalid_request', { detail: 'The multipart body has no boundary.', cause })
+  }
+}
+
+function discard(stream: Readable, say: () => void): void {
+  say()
+  stream.resume()
+}

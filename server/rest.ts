@@ -1,0 +1,215 @@
+import { createHash } from 'node:crypto'
+import express from 'express'
+import type { Logger } from 'pino'
+import type { z } from 'zod'
+import { type Actor, credentialHolder, credentialIn } from './actor.ts'
+import { Failure, formFailure, problemFrom } from './errors.ts'
+import { ListChannels, ListMedia, ListPosts, QueryNumber, type Scope } from './forms.ts'
+import { readJson, receiveFile } from './request-body.ts'
+import { apiFor, appRouter } from './router.ts'
+import { demandScope, type Idempotency, type Installation } from './trpc.ts'
+
+type Request = express.Request
+type Response = express.Response
+
+/** One row of the public API. `does` names the procedure: its scope and input are read from it. */
+export type Route = {
+  method: 'get' | 'post' | 'patch' | 'delete'
+  path: string // below /public/v1, with `:name` for what goes to the procedure's input of that name
+  status: 200 | 201 | 204
+  does: string
+  query?: z.ZodType // turns the URL's strings into the procedure's types
+  body?: 'json' | 'file'
+  idempotent?: true // takes an Idempotency-Key
+  location?: string // where the new thing is read, its id appended
+}
+
+const paging = { limit: QueryNumber.optional() }
+
+export const routes: Route[] = [
+  { method: 'get', path: '/me', status: 200, does: 'account.whoami' },
+  { method: 'get', path: '/channels', status: 200, does: 'channels.list', query: ListChannels.extend(paging) },
+  { method: 'get', path: '/channels/:id', status: 200, does: 'channels.get' },
+  { method: 'post', path: '/posts', status: 201, does: 'posts.create', body: 'json', idempotent: true, location: '/posts/' },
+  { method: 'get', path: '/posts', status: 200, does: 'posts.list', query: ListPosts.extend(paging) },
+  { method: 'get', path: '/posts/:id', status: 200, does: 'posts.get' },
+  { method: 'delete', path: '/posts/:id', status: 204, does: 'posts.cancel' },
+  { method: 'post', path: '/media', status: 201, does: 'media.create', body: 'file', location: '/media/' },
+  { method: 'post', path: '/media/upload-from-url', status: 201, does: 'media.uploadFromUrl', body: 'json', location: '/media/' },
+  { method: 'get', path: '/media', status: 200, does: 'media.list', query: ListMedia.extend(paging) },
+  { method: 'get', path: '/media/:id', status: 200, does: 'media.get' },
+]
+
+const Prefix = '/public/v1'
+const JsonBytes = 256 * 1024
+const exposed = 'Link, Location, ETag, Idempotent-Replayed, Retry-After, WWW-Authenticate, X-Request-Id'
+
+/** The public API: one handler for every row of the table, in API.md's order of checks. Mounted at /public/v1. */
+export function rest(installation: Installation): express.RequestHandler {
+  return (req, res) => {
+    setCommonHeaders(res)
+    answer(installation, req, res).catch((error: unknown) => sendProblem(installation, req, res, error))
+  }
+}
+
+async function answer(installation: Installation, req: Request, res: Response): Promise<void> {
+  const { route, params } = routeOf(req, res)
+  if (req.method === 'OPTIONS') return void res.status(204).end()
+  const actor = await authenticate(installation, req)
+  demandScopeOf(route, actor)
+  await using body = await readBody(installation, route, req)
+  const input = inputOf(route, params, queryOf(req), body.value)
+  const idempotency = route.idempotent ? idempotencyOf(req, body.digested) : null
+  const context = { ...installation, actor, log: logOf(req), address: req.ip ?? '', idempotency }
+  const output = await procedureOf(apiFor(context), route)(input)
+  if (idempotency?.replayed) res.set('Idempotent-Replayed', 'true')
+  send(installation, req, res, route, output)
+}
+
+function setCommonHeaders(res: Response): void {
+  res.set({
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Expose-Headers': exposed,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  })
+}
+
+function routeOf(req: Request, res: Response): { route: Route; params: Record<string, string> } {
+  const matches = routes.flatMap((route) => {
+    const params = match(route.path, req.path)
+    return params ? [{ route, params }] : []
+  })
+  if (matches.length === 0) throw new Failure('not_found', { detail: 'There is no such path in this API.' })
+  // A literal path comes before one with a parameter: /media/upload-from-url is no media id.
+  const fewest = Math.min(...matches.map(({ params }) => Object.keys(params).length))
+  const candidates = matches.filter(({ params }) => Object.keys(params).length === fewest)
+  const method = req.method === 'HEAD' ? 'GET' : req.method
+  const methods = candidates.flatMap(({ route }) => (route.method === 'get' ? ['GET', 'HEAD'] : [route.method.toUpperCase()]))
+  res.set('Allow', [...methods, 'OPTIONS'].join(', '))
+  if (method === 'OPTIONS') {
+    res.set('Access-Control-Allow-Methods', methods.join(', '))
+    res.set('Access-Control-Allow-Headers', 'Authorization, Content-Type, Idempotency-Key, If-Match')
+    return candidates[0]!
+  }
+  const found = candidates.find(({ route }) => route.method === method.toLowerCase())
+  if (!found) throw new Failure('method_not_allowed', { detail: `This path takes ${methods.join(', ')}.` })
+  res.removeHeader('Allow')
+  return found
+}
+
+function match(pattern: string, path: string): Record<string, string> | null {
+  const wanted = pattern.split('/')
+  const given = path.split('/')
+  if (wanted.length !== given.length) return null
+  const params: Record<string, string> = {}
+  for (const [i, step] of wanted.entries()) {
+    if (step.startsWith(':') && given[i]) params[step.slice(1)] = given[i]
+    else if (step !== given[i]) return null
+  }
+  return params
+}
+
+async function authenticate({ db }: Installation, req: Request): Promise<Actor> {
+  const credential = credentialIn(req.headers.authorization)
+  const actor = credential && (await credentialHolder(db, credential))
+  if (!actor) throw new Failure('unauthenticated')
+  return actor
+}
+
+function demandScopeOf({ does }: Route, actor: Actor): void {
+  const procedures = appRouter._def.procedures as unknown as Record<string, { _def: { meta?: { scope?: Scope } } }>
+  const scope = procedures[does]?._def.meta?.scope
+  if (scope) demandScope(actor, scope)
+}
+
+type Body = AsyncDisposable & { value: unknown; digested: Uint8Array }
+
+async function readBody({ files }: Installation, route: Route, req: Request): Promise<Body> {
+  if (route.body === 'file') return receiveFile(files, req)
+  if (route.body === undefined) return { value: undefined, digested: new Uint8Array(), [Symbol.asyncDispose]: async () => {} }
+  const { value, bytes } = await readJson(req, JsonBytes)
+  const digested = createHash('sha256').update(bytes).digest()
+  return { value, digested, [Symbol.asyncDispose]: async () => {} }
+}
+
+function queryOf(req: Request): Record<string, string> {
+  const query = new URLSearchParams(req.originalUrl.split('?')[1] ?? '')
+  const names = [...query.keys()]
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined)
+    throw new Failure('invalid_request', { errors: [{ path: twice, code: 'repeated', message: 'Given twice.' }] })
+  return Object.fromEntries(query)
+}
+
+function inputOf(route: Route, params: Record<string, string>, query: Record<string, string>, body: unknown): unknown {
+  const parsed = route.query?.safeParse(query)
+  if (parsed?.error) throw formFailure(parsed.error)
+  const unknown = route.query ? undefined : Object.keys(query)[0]
+  if (unknown !== undefined)
+    throw new Failure('invalid_request', { errors: [{ path: unknown, code: 'unknown_field', message: 'There is no such parameter.' }] })
+  if (route.body === undefined) return { ...params, ...(parsed?.data as object | undefined) }
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new Failure('invalid_request', { errors: [{ path: '', code: 'invalid_type', message: 'The body must be a JSON object.' }] })
+  const clash = Object.keys(params).find((name) => Object.hasOwn(body, name))
+  if (clash !== undefined)
+    throw new Failure('invalid_request', { errors: [{ path: clash, code: 'unknown_field', message: 'This is named by the path.' }] })
+  return { ...params, ...body }
+}
+
+function idempotencyOf(req: Request, bodyHash: Uint8Array): Idempotency | null {
+  const key = req.headers['idempotency-key']
+  if (key === undefined) return null
+  if (typeof key !== 'string' || key.length < 1 || key.length > 255)
+    throw new Failure('invalid_request', { detail: 'Idempotency-Key must have 1 to 255 characters.' })
+  return { key, bodyHash, replayed: false }
+}
+
+function procedureOf(api: ReturnType<typeof apiFor>, { does }: Route): (input: unknown) => Promise<unknown> {
+  const [noun, verb] = does.split('.') as [string, string]
+  return (api as unknown as Record<string, Record<string, (input: unknown) => Promise<unknown>>>)[noun]![verb]!
+}
+
+function send({ env }: Installation, req: Request, res: Response, route: Route, output: unknown): void {
+  const { id, version, nextCursor } = (output ?? {}) as { id?: string; version?: number; nextCursor?: string | null }
+  if (route.location) res.set('Location', `${env.baseUrl}${Prefix}${route.location}${id}`)
+  if (version !== undefined) res.set('ETag', `"${version}"`)
+  if (nextCursor) res.set('Link', `<${nextPage(env.baseUrl, req, nextCursor)}>; rel="next"`)
+  if (route.status === 204) return void res.status(204).end()
+  // res.end and not res.json: Express would answer 304 to a GET whose ETag matches, and hide a changed status.
+  res.status(route.status).type('application/json').end(JSON.stringify(output))
+}
+
+function nextPage(baseUrl: string, req: Request, cursor: string): string {
+  const url = new URL(req.originalUrl, baseUrl)
+  url.searchParams.set('cursor', cursor)
+  return url.href
+}
+
+/** Answer `error` as application/problem+json (RFC 9457). What is our own fault goes to the log, and only there. */
+export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, res: Response, error: unknown): void {
+  const { status, code, title, detail, errors, retryAfterSeconds } = problemFrom(error)
+  if (status >= 500) logOf(req).error({ err: error }, 'request failed')
+  if (res.headersSent) return void res.destroy()
+  if (status === 401) res.set('WWW-Authenticate', challenge(req))
+  if (retryAfterSeconds !== null) res.set('Retry-After', String(retryAfterSeconds))
+  const type = `${env.appUrl}/docs/errors#${code}`
+  const body = { type, title, status, detail, code, requestId: req.id, errors }
+  if (!req.complete) closeAfter(req, res)
+  res.status(status).type('application/problem+json').end(JSON.stringify(body))
+}
+
+function challenge(req: Request): string {
+  return credentialIn(req.headers.authorization) ? 'Bearer realm="punctual", error="invalid_token"' : 'Bearer realm="punctual"'
+}
+
+// The rest of a refused body is read for a moment and thrown away: closed at once, the caller would see a reset and no answer.
+function closeAfter(req: Request, res: Response): void {
+  res.set('Connection', 'close')
+  req.resume()
+  setTimeout(() => req.destroy(), 2000).unref()
+}
+
+function logOf(req: Request): Logger {
+  return req.log
+}

@@ -1,0 +1,18 @@
+import { account } from './account.ts'
+import { channels } from './channels.ts'
+import { feeds } from './feeds.ts'
+import { keys } from './keys.ts'
+import { media } from './media.ts'
+import { posts } from './posts.ts'
+import { type Context, callerFactory, router } from './trpc.ts'
+
+export const appRouter = router({ account, channels, feeds, keys, media, posts })
+
+const createCaller = callerFactory(appRouter)
+
+/** Every procedure, to be called in this process as the context's actor. */
+export type Api = ReturnType<typeof apiFor>
+
+export function apiFor(context: Context) {
+  return createCaller(context)
+}

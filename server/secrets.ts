@@ -1,0 +1,87 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { Argon2id } from 'oslo/password'
+
+const Base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const KeyPrefix = 'pak_live_'
+const KeyForm = /^pak_live_[0-9A-Za-z]{36}$/
+
+/** A new API key: `pak_live_`, 30 base62 characters (178 bits) and the CRC-32 of what stands before it in 6. */
+export function mintApiKey(): string {
+  const body = KeyPrefix + randomBase62(30)
+  return body + checksum(body)
+}
+
+/** Whether `text` is an API key by its form and checksum: a mistyped one needs no look-up. */
+export function isApiKey(text: string): boolean {
+  return KeyForm.test(text) && checksum(text.slice(0, -6)) === text.slice(-6)
+}
+
+/** 32 random bytes as 43 characters of `[A-Za-z0-9_-]`: session tokens, OAuth states. */
+export function mintToken(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** 128 random bits in hexadecimal: a name that nobody guesses. */
+export function mintName(): string {
+  return randomBytes(16).toString('hex')
+}
+
+/** SHA-256 of a secret: what is stored of one that was minted here. */
+export function digest(secret: string | Uint8Array): Uint8Array {
+  return createHash('sha256').update(secret).digest()
+}
+
+/** Whether two digests are equal, in constant time. */
+export function sameDigest(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+// OWASP's second recommendation for Argon2id; about 50 ms and 19 MiB each.
+const argon = new Argon2id({ memorySize: 19_456, iterations: 2, parallelism: 1 })
+const AtOnce = 4
+let free = AtOnce
+const waiting: (() => void)[] = []
+
+/** Argon2id of a password, in PHC form. At most 4 are computed at once, or a burst of sign-ins takes all the memory. */
+export function hashPassword(password: string): Promise<string> {
+  return oneOfFew(() => argon.hash(password.normalize('NFKC')))
+}
+
+/** Whether `password` is the one of `hash`; null (nobody has that e-mail) takes as long and says no. */
+export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
+  dummy ??= hashPassword(mintToken())
+  const against = hash ?? (await dummy)
+  const same = await oneOfFew(() => argon.verify(against, password.normalize('NFKC')))
+  return same && hash !== null
+}
+
+let dummy: Promise<string> | undefined
+
+async function oneOfFew<T>(work: () => Promise<T>): Promise<T> {
+  if (free === 0) await new Promise<void>((go) => waiting.push(go))
+  else free--
+  try {
+    return await work()
+  } finally {
+    const next = waiting.shift()
+    if (next) next()
+    else free++
+  }
+}
+
+function randomBase62(length: number): string {
+  let text = ''
+  while (text.length < length) {
+    // 248 is the largest multiple of 62 in a byte: without the cut some characters would be likelier.
+    for (const byte of randomBytes(length)) if (byte < 248 && text.length < length) text += Base62[byte % 62]
+  }
+  return text
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text)
+  let code = ''
+  for (let i = 0; i < 6; i++, rest = Math.floor(rest / 62)) code = Base62[rest % 62] + code
+  return code
+}

@@ -1,0 +1,123 @@
+import { sql } from 'drizzle-orm'
+import type { DeliveryError } from '../db/schema.ts'
+import type { postStatuses } from './forms.ts'
+
+// What callers see of a post and its deliveries (API.md §3), always derived from the ledger, never stored beside it.
+
+export type PostStatus = (typeof postStatuses)[number]
+export type DeliveryStatus =
+  | 'DRAFT'
+  | 'SCHEDULED'
+  | 'PUBLISHING'
+  | 'HELD'
+  | 'PUBLISHED'
+  | 'FAILED'
+  | 'NEEDS_REVIEW'
+  | 'CANCELLED'
+
+export type Delivery = {
+  channelId: string
+  network: string
+  status: DeliveryStatus
+  remoteId: string | null
+  url: string | null
+  publishedAt: string | null
+  attempts: number
+  nextAttemptAt: string | null
+  error: DeliveryError | null
+}
+
+export type Post = {
+  id: string
+  type: 'schedule' | 'now' | 'draft'
+  status: PostStatus
+  date: string | null
+  content: string
+  channelIds: string[]
+  mediaIds: string[]
+  deliveries: Delivery[]
+  createdBy: { kind: 'member' | 'api_key' | 'app'; id: string; name: string }
+  createdAt: string
+  updatedAt: string
+  version: number
+}
+
+/** A delivery `d` as DeliveryStatus. What may be out already shows as PUBLISHING until somebody knows. */
+const deliveryStatus = sql`case
+  when d.state = 'needs_review' then 'NEEDS_REVIEW'
+  when d.state in ('sending', 'uncertain') or d.maybe_out then 'PUBLISHING'
+  when d.state = 'claimed' then 'SCHEDULED'
+  else upper(d.state::text) end`
+
+/** Of a post `p`: its status, its deliveries and its media, as one lateral row `v`. */
+export const postView = sql`lateral (
+  select
+    case
+      when count(*) = 0 or (bool_or(s.status = 'DRAFT') and bool_and(s.status in ('DRAFT', 'CANCELLED'))) then 'DRAFT'
+      when bool_and(s.status = 'CANCELLED') then 'CANCELLED'
+      when bool_or(s.status = 'NEEDS_REVIEW') then 'NEEDS_REVIEW'
+      when bool_or(s.status = 'HELD') then 'HELD'
+      when bool_or(s.status = 'PUBLISHING')
+        or (bool_or(s.status = 'SCHEDULED') and bool_or(s.status in ('PUBLISHED', 'FAILED'))) then 'PUBLISHING'
+      when bool_or(s.status = 'SCHEDULED') then 'SCHEDULED'
+      when bool_or(s.status = 'PUBLISHED') and bool_or(s.status = 'FAILED') then 'PARTIALLY_PUBLISHED'
+      when bool_or(s.status = 'FAILED') then 'FAILED'
+      else 'PUBLISHED'
+    end as status,
+    coalesce(json_agg(json_build_object(
+      'channelId', s.channel_id, 'network', s.network, 'status', s.status, 'remoteId', s.remote_id, 'url', s.remote_url,
+      'publishedAt', s.published_at, 'attempts', s.attempt_no, 'nextAttemptAt', s.next_attempt_at, 'error', s.error
+    ) order by s.position, s.id) filter (where s.id is not null), '[]') as deliveries,
+    (select coalesce(json_agg(m.media_id order by m.position), '[]') from post_media m
+      where m.post_id = p.id and m.organisation_id = p.organisation_id) as media
+  from (
+    select d.*, c.network, ${deliveryStatus} as status from deliveries d join channels c on c.id = d.channel_id
+    where d.post_id = p.id and d.organisation_id = p.organisation_id
+  ) s
+) v`
+
+/** A row of `select p.*, v.* from posts p, postView`. */
+export type PostRow = {
+  id: string
+  type: Post['type']
+  status: PostStatus
+  date: string | null
+  content: string
+  version: number
+  created_by_kind: Post['createdBy']['kind']
+  created_by_id: string
+  created_by_name: string
+  created_at: string
+  updated_at: string
+  deliveries: Delivery[]
+  media: string[]
+}
+
+export function showPost(row: PostRow): Post {
+  return {
+    id: row.id,
+    type: row.type,
+    status: row.status,
+    date: iso(row.date),
+    content: row.content,
+    channelIds: row.deliveries
+      .filter(({ status }) => status !== 'CANCELLED' || row.status === 'CANCELLED')
+      .map(({ channelId }) => channelId),
+    mediaIds: row.media,
+    deliveries: row.deliveries.map((delivery) => ({
+      ...delivery,
+      publishedAt: iso(delivery.publishedAt),
+      nextAttemptAt:
+        delivery.status === 'SCHEDULED' || delivery.status === 'PUBLISHING' ? iso(delivery.nextAttemptAt) : null,
+    })),
+    createdBy: { kind: row.created_by_kind, id: row.created_by_id, name: row.created_by_name },
+    createdAt: iso(row.created_at),
+    updatedAt: iso(row.updated_at),
+    version: row.version,
+  }
+}
+
+/** PostgreSQL's spelling of an instant, in ours: ISO 8601, UTC, milliseconds. */
+export function iso<T extends string | null>(value: T): T {
+  return (value === null ? null : new Date(value).toISOString()) as T
+}

@@ -1,0 +1,50 @@
+import { RateLimiterDrizzle, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Db } from '../db/client.ts'
+import { throttles } from '../db/schema.ts'
+import { Failure } from './errors.ts'
+import { digest } from './secrets.ts'
+
+const AccountFailures = 20
+const AccountWindowSeconds = 15 * 60
+
+/** Counts failed sign-ins in the database, so that all web processes share the count. */
+export type Throttle = <T>(from: { address: string; email: string }, signIn: () => Promise<T>) => Promise<T>
+
+/**
+ * At most `perMinute` failures a minute from one address (0: no bound) and 20 in 15 minutes on one account.
+ *
+ * The count is taken before the password is looked at and given back on success, so that a burst cannot slip by.
+ * Throws `rate_limited` with the time to wait.
+ */
+export function createThrottle(db: Db, perMinute: number): Throttle {
+  const store = { storeClient: db, schema: throttles }
+  const byAddress = new RateLimiterDrizzle({ ...store, keyPrefix: 'address', points: perMinute, duration: 60 })
+  const byAccount = new RateLimiterDrizzle({
+    ...store,
+    keyPrefix: 'account',
+    points: AccountFailures,
+    duration: AccountWindowSeconds,
+  })
+  return async ({ address, email }, signIn) => {
+    if (perMinute === 0) return signIn()
+    // The e-mail as a digest: nothing of a person in a table of counters.
+    const account = Buffer.from(digest(email.toLowerCase())).toString('hex')
+    await Promise.all([take(byAddress, address), take(byAccount, account)])
+    const result = await signIn()
+    await Promise.all([byAddress.reward(address), byAccount.delete(account)])
+    return result
+  }
+}
+
+async function take(limiter: RateLimiterDrizzle, key: string): Promise<void> {
+  try {
+    await limiter.consume(key)
+  } catch (spent) {
+    if (!(spent instanceof RateLimiterRes)) throw spent
+    const retryAfterSeconds = Math.ceil(spent.msBeforeNext / 1000)
+    throw new Failure('rate_limited', {
+      detail: `Too many failed attempts. Try again in ${retryAfterSeconds} s.`,
+      retryAfterSeconds,
+    })
+  }
+}
