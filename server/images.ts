@@ -6,7 +6,7 @@ import type { Files } from '../db/files.ts'
 
 /** The largest picture that is taken, as it is sent: API.md §5. */
 export const ImageBytesAtMost = 20 * 1024 * 1024
-const PixelsAtMost = 50_000_000 // all frames of an animation together: about 200 MB while it is in memory
+const PixelsAtMost = 50_000_000 // all frames of an animation together
 const SecondsAtMost = 60
 const ThumbnailPixels = 480
 const AccountPicturePixels = 256
@@ -132,7 +132,7 @@ function newKey(extension: string): string {
   return `${randomBytes(16).toString('hex')}.${extension}`
 }
 
-let free = 2 // of the four threads that DNS shares, and 200 MB each
+let free = 2 // of the four threads that DNS shares; a turned picture of 50 megapixels takes 300 MB meanwhile
 const waiting: (() => void)[] = []
 
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
