@@ -29,6 +29,13 @@ export function connect(url: string, { connections, name }: { connections: numbe
   return { db: drizzle(client, { schema, casing: 'snake_case' }), end: () => client.end({ timeout: 5 }) }
 }
 
+/** Hear each notification on `channel`, on a connection of its own that comes back by itself. */
+export async function listen(url: string, channel: string, heard: () => void): Promise<{ end: () => Promise<void> }> {
+  const client = postgres(url, { max: 1, onnotice: () => {}, connection: { application_name: 'punctual listen' } })
+  await client.listen(channel, heard, heard) // also when it came back: something may have been missed
+  return { end: () => client.end({ timeout: 1 }) }
+}
+
 /** The PostgreSQL error code (SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html) in `error`, or null. */
 export function sqlStateOf(error: unknown): string | null {
   for (let e = error; e instanceof Error; e = e.cause) {

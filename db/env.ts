@@ -13,7 +13,7 @@ const wholeNumber = (name: string, least: number, most: number, fallback: number
 const origin = (name: string) =>
   z
     .url({ protocol: /^https?$/ })
-    .refine((url) => new URL(url).origin === url)
+    .refine((url) => URL.canParse(url) && new URL(url).origin === url)
     .optional()
     .catch(() =>
       problem(`${name} must be an origin such as https://punctual.example, without a path or a trailing slash.`),

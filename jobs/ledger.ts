@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { Db, Tx } from '../db/client.ts'
+import { type Db, sqlStateOf, type Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
 import type { Publication } from './networks/network.ts'
-import { wakeLook } from './queue.ts'
+import { wakeChannel, wakeLook } from './queue.ts'
 import type { Times } from './times.ts'
 
 // The state machine of deliveries, as the worker moves it: one SQL statement a transition, its guard in the WHERE, the
@@ -47,10 +47,16 @@ export const preparedCleared = sql`prepared = case when maybe_out then prepared 
  */
 export async function claimNext(db: Db, times: Times, owner: string, deliveryId: string): Promise<Claimed | null> {
   for (;;) {
-    const row = await claimOnce(db, times, owner, deliveryId)
+    const row = await claimOnce(db, times, owner, deliveryId).catch(nullIfUnderWay)
     // A head that was not claimed was taken or changed while this statement waited for the channel: look again.
     if (!row?.head || row.leaseToken) return row?.leaseToken ? row : null
   }
+}
+
+// The backstop: two claims that could not see each other chose different heads. The other one has the channel.
+function nullIfUnderWay(error: unknown): null {
+  if (sqlStateOf(error) !== '23505') throw error
+  return null
 }
 
 async function claimOnce(db: Db, times: Times, owner: string, deliveryId: string) {
@@ -109,6 +115,17 @@ export async function renewLeases(tx: Tx, times: Times, owner: string): Promise<
       else a.intended_at + ${ms(times.sendingAtMostMs)} end)
     from attempts a
     where a.delivery_id = d.id and a.no = d.attempt_no and d.lease_owner = ${owner} and d.state in ('claimed', 'sending')`)
+}
+
+/** Give back what `owner` has claimed and not begun to send: its process stops. A send that was about to begin loses its lease. */
+export async function releaseClaims(tx: Tx, owner: string): Promise<void> {
+  const released = await tx.execute<{ channelId: string }>(sql`
+    with settled as (
+      update deliveries set state = 'scheduled', ${preparedCleared}, ${leaseCleared}
+      where lease_owner = ${owner} and state = 'claimed' returning id, attempt_no, channel_id
+    ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'lost', message: 'Its worker was stopped.' })})
+    select channel_id as "channelId" from settled`)
+  for (const { channelId } of released) await wakeChannel(tx, channelId)
 }
 
 /**

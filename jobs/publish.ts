@@ -1,60 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
-import { sqlStateOf } from '../db/client.ts'
+import { isDatabaseAway, sqlStateOf } from '../db/client.ts'
 import { type Claimed, claimNext, doubt, type Ending, fail, hold, intend, postpone, recordPublished } from './ledger.ts'
-import { type Content, type Network, PublishError, type Publication } from './networks/network.ts'
+import { type Content, type Network, type Publication, PublishError } from './networks/network.ts'
 import { OutboundError } from './outbound.ts'
 import { type Payloads, wakeChannel } from './queue.ts'
 import { type Deps, openSession, refreshed } from './session.ts'
 import { backoff } from './times.ts'
 
+/** Closed when the process stops: nothing more is claimed or intended, `sending` runs to its end. */
+export type Gate = { closed: boolean; sending: Set<string> }
+
 const SendsPerTurn = 20
 const InternalFailuresAtMost = 5
 
 /** Task `publish`: go down the channel that the wake-up names, one delivery after another. */
-export function publish(deps: Deps, isStopping: () => boolean) {
+export function publish(deps: Deps, gate: Gate) {
   return async ({ deliveryId }: Payloads['publish']): Promise<void> => {
     for (let sent = 0; sent < SendsPerTurn; sent++) {
-      if (isStopping()) return
+      if (gate.closed) return
       const claimed = await claimNext(deps.db, deps.times, deps.owner, deliveryId)
       if (!claimed) return // nothing due there, or somebody else is at it
-      await deliver(deps, claimed)
+      await deliver(deps, gate, claimed)
     }
     await wakeSameChannel(deps, deliveryId)
   }
 }
 
 /** Send one claimed delivery and write down what became of it. Whatever goes wrong is a verdict, never an exception. */
-async function deliver(deps: Deps, claimed: Claimed): Promise<void> {
+async function deliver(deps: Deps, gate: Gate, claimed: Claimed): Promise<void> {
   const log = deps.log.child({ organisation: claimed.organisationId, delivery: claimed.id, attempt: claimed.attemptNo })
-  const outcome = await outcomeOf({ ...deps, log }, claimed)
-  log.info({ outcome: outcome.kind, network: claimed.network, err: outcome.kind === 'published' ? undefined : outcome.error }, 'attempt ended')
-  await settle({ ...deps, log }, claimed, outcome)
+  try {
+    const outcome = await outcomeOf({ ...deps, log }, gate, claimed)
+    log.info(
+      {
+        outcome: outcome.kind,
+        network: claimed.network,
+        err: outcome.kind === 'published' ? undefined : outcome.error,
+      },
+      'attempt ended',
+    )
+    await persistently(deps, () => settle({ ...deps, log }, claimed, outcome))
+  } finally {
+    gate.sending.delete(claimed.id)
+  }
+}
+
+// What is known must be written down: a database that comes back within the lease gets the answer, and a deadlock's loser tries again.
+async function persistently({ times, log }: Deps, write: () => Promise<void>): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await write()
+    } catch (error) {
+      const isLoser = ['40P01', '40001'].includes(sqlStateOf(error) ?? '') && tries === 0
+      if (!isLoser && (!isDatabaseAway(error) || tries * times.reaperMs > times.leaseMs)) throw error
+      log.warn({ err: error }, 'an outcome could not be written down yet')
+      await sleep(times.reaperMs)
+    }
+  }
 }
 
 /** `intended`: from there on, what is not known to have failed may be out there. */
 type Outcome =
   | { kind: 'published'; publication: Publication }
   | { kind: 'failed'; error: unknown; intended: boolean; channel: Claimed }
+  | { kind: 'renewed'; error: PublishError } // refused for its credential, which has been refreshed: claim again
   | { kind: 'lost'; error: null } // the lease went to somebody else, or the channel was paused: nothing was sent
 
-async function outcomeOf(deps: Deps, claimed: Claimed): Promise<Outcome> {
+async function outcomeOf(deps: Deps, gate: Gate, claimed: Claimed): Promise<Outcome> {
   let channel = claimed
   for (let hasRefreshed = false; ; ) {
     let intended = false
     try {
       const network = networkOf(deps, channel)
       const prepared = channel.maybeOut && channel.prepared ? channel.prepared : await prepare(deps, network, channel)
-      if (!(await intend(deps.db, deps.times, channel, prepared))) return { kind: 'lost', error: null }
+      gate.sending.add(claimed.id)
+      if (gate.closed || !(await intend(deps.db, deps.times, channel, prepared))) return { kind: 'lost', error: null }
       intended = true
       return { kind: 'published', publication: await send(deps, network, channel, prepared) }
     } catch (error) {
       const failed: Outcome = { kind: 'failed', error, intended, channel }
       // A 401 is answered once with a new credential. After the intent this takes a claim of its own.
       if (!(error instanceof PublishError) || error.verdict !== 'reconnect' || hasRefreshed) return failed
+      if (await wasRefusedBefore(deps, channel)) return failed
       const fresh = await tryRefresh(deps, channel)
       if (!fresh) return failed
       if ('error' in fresh) return { ...failed, error: fresh.error, intended: false }
-      if (intended) return { ...failed, error: new PublishError('later', 'The connection was renewed.', { retryAt: new Date() }), intended: false }
+      if (intended) return { kind: 'renewed', error }
       channel = fresh
       hasRefreshed = true
     }
@@ -78,12 +110,19 @@ async function send(deps: Deps, network: Network, claimed: Claimed, prepared: st
 }
 
 function over(signal: AbortSignal): Promise<never> {
-  return new Promise((_, fail) => signal.addEventListener('abort', () => fail(new PublishError('unknown', 'It took too long.', { code: 'timeout' })), { once: true }))
+  return new Promise((_, fail) =>
+    signal.addEventListener(
+      'abort',
+      () => fail(new PublishError('unknown', 'It took too long.', { code: 'timeout' })),
+      { once: true },
+    ),
+  )
 }
 
 function networkOf({ networks }: Deps, { network }: Claimed): Network {
   const found = networks[network]
-  if (!found) throw new PublishError('later', `This worker does not know the network ${network}.`, { code: 'network_unknown' })
+  if (!found)
+    throw new PublishError('later', `This worker does not know the network ${network}.`, { code: 'network_unknown' })
   return found
 }
 
@@ -103,7 +142,14 @@ async function contentOf({ db, files, appUrl }: Deps, { postId, organisationId }
   return { text: post.content, media }
 }
 
-type MediaRow = { file_key: string; mime: string; bytes: number; width: number | null; height: number | null; alt: string }
+type MediaRow = {
+  file_key: string
+  mime: string
+  bytes: number
+  width: number | null
+  height: number | null
+  alt: string
+}
 
 /** The channel with a new credential; null when there is none to be had; `error` when that may pass. */
 async function tryRefresh(deps: Deps, channel: Claimed): Promise<Claimed | { error: PublishError } | null> {
@@ -117,23 +163,31 @@ async function tryRefresh(deps: Deps, channel: Claimed): Promise<Claimed | { err
 
 async function settle(deps: Deps, claimed: Claimed, outcome: Outcome): Promise<void> {
   const { db, times } = deps
-  if (outcome.kind === 'lost') {
-    const wait = { waitMs: 0, countsAsStep: false, pausesChannel: false, error: null }
-    return postpone(db, times, claimed, wait, { outcome: 'lost' })
+  const atOnce = { waitMs: 0, countsAsStep: false, pausesChannel: false, error: null }
+  if (outcome.kind === 'lost') return postpone(db, times, claimed, atOnce, { outcome: 'lost' })
+  if (outcome.kind === 'renewed') {
+    const { message, status, reply } = outcome.error
+    return postpone(db, times, claimed, atOnce, { outcome: 'reconnect', message, status, reply })
   }
   if (outcome.kind === 'published') {
     try {
       return await recordPublished(db, claimed, outcome.publication, 'answered')
     } catch (error) {
       if (sqlStateOf(error) !== '23505') throw error
-      const stranger = new PublishError('unknown', 'The network named a post that belongs to another delivery.', { code: 'remote_id_taken', cause: error })
+      const stranger = new PublishError('unknown', 'The network named a post that belongs to another delivery.', {
+        code: 'remote_id_taken',
+        cause: error,
+      })
       return settleFailed(deps, { ...outcome, kind: 'failed', error: stranger, intended: true, channel: claimed })
     }
   }
   return settleFailed(deps, outcome)
 }
 
-async function settleFailed(deps: Deps, { error, intended, channel }: Extract<Outcome, { kind: 'failed' }>): Promise<void> {
+async function settleFailed(
+  deps: Deps,
+  { error, intended, channel }: Extract<Outcome, { kind: 'failed' }>,
+): Promise<void> {
   const { db, times, log } = deps
   const verdict = verdictOf(error, intended)
   const { code, message, nextStep, status, reply } = verdict
@@ -145,7 +199,9 @@ async function settleFailed(deps: Deps, { error, intended, channel }: Extract<Ou
   if (verdict.verdict === 'unknown') return doubt(db, channel, lookAfterMs(deps, channel), explained, ending)
   if (code === 'internal' && (await internalFailures(deps, channel)) >= InternalFailuresAtMost - 1)
     return fail(db, channel, explained, ending)
-  const told = verdict.retryAt ? Math.min(Math.max(verdict.retryAt.getTime() - Date.now(), 0), times.waitAtMostMs) : null
+  const told = verdict.retryAt
+    ? Math.min(Math.max(verdict.retryAt.getTime() - Date.now(), 0), times.waitAtMostMs)
+    : null
   const isLimited = verdict.status === 429
   const wait = {
     waitMs: told ?? backoff(times, channel.backoffStep),
@@ -169,6 +225,14 @@ function verdictOf(error: unknown, intended: boolean): PublishError {
   }
   const what = intended ? 'unknown' : 'later'
   return new PublishError(what, 'Something went wrong on our side.', { code: 'internal', cause: error })
+}
+
+// The second 401 in a row, with a credential newer than the one of the first: refreshing does not help.
+async function wasRefusedBefore({ db }: Deps, { id, attemptNo, credentialVersion }: Claimed): Promise<boolean> {
+  const rows = await db.execute(sql`
+    select from attempts where delivery_id = ${id} and no = ${attemptNo - 1} and outcome = 'reconnect'
+      and credential_version < ${credentialVersion}`)
+  return rows.length > 0
 }
 
 // A blind network cannot be asked, so there is nothing to wait for: reconcile puts it before a person at once.

@@ -53,6 +53,16 @@ export async function heldJobs(tx: Tx): Promise<{ owner: string; key: string }[]
   return [...rows]
 }
 
+/** Forget the job of `key`, if nobody is at it. */
+export async function dropJob(tx: Tx, key: string): Promise<void> {
+  await tx.execute(sql`select graphile_worker.remove_job(${key})`)
+}
+
+/** Ask for one run of a task that only one worker knows. */
+export async function askBack(tx: Tx, task: string): Promise<void> {
+  await tx.execute(sql`select graphile_worker.add_job(${task}, job_key => ${task})`)
+}
+
 async function wakeWhere(tx: Tx, which: SQL): Promise<void> {
   await tx.execute(sql`
     with woken as (select d.id, d.ready_at from deliveries d where ${which} and d.state = 'scheduled'),

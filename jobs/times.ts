@@ -19,6 +19,8 @@ export const times = {
   giveUpMs: 24 * hour,
   reaperMs: second,
   overdueMs: 10 * second, // a channel whose head waits longer has lost its wake-up
+  graceAfterRestartMs: 30 * second, // after PostgreSQL started, a free lock proves no death
+  canaryMs: 20 * second, // how often a worker proves that it still takes jobs
   alarmMs: 5 * second, // the alarm looks again at least so often
 }
 

@@ -1,9 +1,10 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
-import type { Db, Tx } from '../db/client.ts'
+import type { Db } from '../db/client.ts'
 import { channels as channelsTable, connectFlows } from '../db/schema.ts'
 import { open, seal } from '../db/sealed.ts'
 import { ConnectError, type ConnectedAccount, type Network } from '../jobs/networks/network.ts'
 import { cancelUnsent, holdUnsent, releaseHeld } from '../jobs/orders.ts'
+import { credentialPlace } from '../jobs/session.ts'
 import { times } from '../jobs/times.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure } from './errors.ts'
@@ -86,7 +87,7 @@ export const channels = router({
     return storeChannel(ctx, flow.network, account, flow.channelId)
   }),
 
-  /** Disconnect; `unsent` says what becomes of posts that have not gone out. What is being sent runs to its end. */
+  /** Disconnect; `unsent` says what becomes of posts that have not gone out. What is being sent runs to its end, then the reaper erases the credential. */
   disconnect: owner.input(Disconnect).mutation(({ ctx: { db, organisationId }, input: { id, unsent: fate } }) =>
     db.transaction(async (tx) => {
       const [channel] = await tx
@@ -97,7 +98,6 @@ export const channels = router({
       if (!channel || channel.status === 'disconnected') throw new Failure('not_found')
       await tx.update(channelsTable).set({ status: 'disconnected' }).where(eq(channelsTable.id, id))
       await (fate === 'cancel' ? cancelUnsent : holdUnsent)(tx, organisationId, id)
-      await eraseCredential(tx, id)
     }),
   ),
 })
@@ -145,18 +145,13 @@ export async function storeChannel(
         detail:
           'That is another account than the one of this channel. Sign in there as the right one, or connect it as a new channel.',
       })
-    const credential = seal(ctx.ring, credentialPlace(id, organisationId), JSON.stringify(account.credential))
+    const credential = seal(ctx.ring, credentialPlace({ channelId: id, organisationId }), JSON.stringify(account.credential))
     const page = url ?? ctx.networks[network]?.pageOf?.(id) ?? null
     await tx.update(channelsTable).set({ credential, url: page }).where(eq(channelsTable.id, id))
     await releaseHeld(tx, times, organisationId, id)
     return id
   })
   return readChannel(ctx.db, ctx.env.appUrl, organisationId, id)
-}
-
-/** Where a channel's credential is sealed. */
-export function credentialPlace(id: string, organisationId: string) {
-  return { table: 'channels', id, organisationId, field: 'credential' }
 }
 
 async function readChannel(db: Db, appUrl: string, organisationId: string, id: string): Promise<Channel> {
@@ -236,13 +231,6 @@ function redirectUri({ env }: Installation): string {
 
 function flowPlace(id: string, organisationId: string) {
   return { table: 'connect_flows', id, organisationId, field: 'sealed' }
-}
-
-// Sending and uncertain deliveries still need the credential: publish.ts and reconcile.ts erase it after the last one.
-async function eraseCredential(tx: Tx, channelId: string): Promise<void> {
-  await tx.execute(sql`
-    update channels c set credential = null where c.id = ${channelId} and c.status = 'disconnected'
-      and not exists (select from deliveries d where d.channel_id = c.id and d.state in ('sending', 'uncertain'))`)
 }
 
 async function explained<T>(connect: () => Promise<T>): Promise<T> {

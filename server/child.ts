@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { extname, join } from 'node:path'
 import type { Logger } from 'pino'
 
 /** A process that is kept running until `stop`. */
 export type Child = { stop(): Promise<void>; kill(): void }
 
+const Leash = join(import.meta.dirname, `leash${extname(import.meta.filename)}`) // in build/ and server/ alike
 const FirstPauseMs = 1000
 const LongestPauseMs = 30_000
 const StopMs = 60_000 // a send that is under way has at most 30 s
@@ -49,9 +51,3 @@ export function keepRunning(name: string, args: string[], variables: NodeJS.Proc
     clearTimeout(impatience)
   }
 }
-
-// Preloaded into the child. The channel closes with this process, whatever ends it.
-const Leash = `data:text/javascript,${encodeURIComponent(`
-  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
-  process.channel?.unref()
-`)}`

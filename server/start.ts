@@ -6,7 +6,6 @@ import { type Logger, pino } from 'pino'
 import { type Installation, InstallationError, joinInstallation, NotRunning, startEmbedded } from '../db/embedded.ts'
 import { type Env, EnvError, readEnv, variablesWith } from '../db/env.ts'
 import { migrate } from '../db/migrate.ts'
-import { build, isBuilt } from './build.ts'
 import { keepRunning } from './child.ts'
 import { developPages } from './develop.ts'
 
@@ -26,16 +25,12 @@ const PortPatienceMs = 5000 // a start right after a kill meets the old web proc
  * Start the database if it is ours, bring it up to date, then start web and worker and keep them running.
  *
  * `changes` are variables on top of the environment's; PORT 0 takes any free one. In development everything runs from
- * source and again after a change; otherwise it is built first when it is not. `stop` ends worker, web and database
+ * source and again after a change; otherwise from build/, which must be there. `stop` ends worker, web and database
  * in this order. Throws EnvError or InstallationError with a sentence for the operator.
  */
 export async function startAll(changes: Record<string, string>, log: Logger): Promise<Running> {
   const port = await portFor(readEnv(variablesWith(changes)))
   const env = readEnv(variablesWith({ ...changes, PORT: port }))
-  if (env.production && !isBuilt()) {
-    log.info('There is no build yet: building.')
-    await build()
-  }
   const database = await openInstallation(env, log)
   await migrate(database.installation.databaseUrl)
   const pages = env.production ? null : await developPages(log)

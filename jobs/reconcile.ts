@@ -1,0 +1,185 @@
+import { sql } from 'drizzle-orm'
+import { type Db, sqlStateOf, type Tx } from '../db/client.ts'
+import type { DeliveryError } from '../db/schema.ts'
+import { json, leaseCleared, ms, recordPublished } from './ledger.ts'
+import { type Network, type Publication, PublishError } from './networks/network.ts'
+import { OutboundError } from './outbound.ts'
+import { type Payloads, wakeChannel, wakeLook } from './queue.ts'
+import { type Deps, openSession, refreshed, type SealedChannel } from './session.ts'
+import { backoff } from './times.ts'
+
+/** An uncertain delivery that this worker looks for; only the holder of `lookToken` may say that it is absent. */
+type Looking = SealedChannel & {
+  id: string
+  attemptNo: number
+  publishKey: string
+  prepared: string
+  backoffStep: number
+  lookToken: string
+  intendedAt: Date
+  isSecond: boolean // an earlier complete reading did not show it
+  isTooOld: boolean
+}
+
+type Finding =
+  | { kind: 'found'; publication: Publication }
+  | { kind: 'absent' }
+  | { kind: 'repeat' } // a keyed network: the same again is the same post
+  | { kind: 'unreadable'; error: unknown } // may pass
+  | { kind: 'unknowable'; error: DeliveryError }
+
+/** Task `reconcile`: find out what became of a send that nobody knows the outcome of. */
+export function reconcile(deps: Deps) {
+  return async ({ deliveryId }: Payloads['reconcile']): Promise<void> => {
+    const looking = await beginLook(deps, deliveryId)
+    if (!looking) return // found, decided or looked for by somebody else
+    const finding = await findingOf(deps, looking)
+    deps.log.info(
+      { organisation: looking.organisationId, delivery: looking.id, finding: finding.kind },
+      'looked for a post',
+    )
+    await settle(deps, looking, finding)
+  }
+}
+
+async function beginLook({ db, owner, times }: Deps, deliveryId: string): Promise<Looking | null> {
+  const [row] = await db.execute<Omit<Looking, 'intendedAt'> & { intendedAt: string }>(sql`
+    update deliveries d set look_token = gen_random_uuid(), lease_owner = ${owner}, lease_until = now() + ${ms(times.lookLeaseMs)}
+    from channels c, attempts a
+    where d.id = ${deliveryId} and d.state = 'uncertain' and d.look_at <= now()
+      and (d.look_token is null or d.lease_until <= now())
+      and c.id = d.channel_id and a.delivery_id = d.id and a.no = d.attempt_no
+    returning d.id, d.organisation_id as "organisationId", d.channel_id as "channelId", d.attempt_no as "attemptNo",
+      d.publish_key as "publishKey", d.prepared, d.backoff_step as "backoffStep", d.look_token as "lookToken",
+      a.intended_at as "intendedAt", d.absent_at is not null as "isSecond",
+      a.intended_at < now() - ${ms(times.giveUpMs)} as "isTooOld",
+      c.network, c.remote_account as "remoteAccount", c.credential, c.credential_version as "credentialVersion"`)
+  return row ? { ...row, intendedAt: new Date(row.intendedAt) } : null
+}
+
+async function findingOf(deps: Deps, looking: Looking): Promise<Finding> {
+  const network = deps.networks[looking.network]
+  if (!network)
+    return { kind: 'unreadable', error: new Error(`This worker does not know the network ${looking.network}.`) }
+  if (network.repeatedSend === 'keyed') return { kind: 'repeat' }
+  if (network.repeatedSend === 'blind' || !network.find) return { kind: 'unknowable', error: cannotTell(network) }
+  try {
+    const publication = await findWithRefresh(deps, network, looking)
+    return publication ? { kind: 'found', publication } : { kind: 'absent' }
+  } catch (error) {
+    const isFinal = error instanceof PublishError && (error.verdict === 'refused' || error.verdict === 'reconnect')
+    return isFinal ? { kind: 'unknowable', error: cannotTell(network, error.message) } : { kind: 'unreadable', error }
+  }
+}
+
+async function findWithRefresh(deps: Deps, network: Network, looking: Looking): Promise<Publication | null> {
+  try {
+    return await find(deps, network, looking)
+  } catch (error) {
+    if (!(error instanceof PublishError) || error.verdict !== 'reconnect') throw error
+    const renewed = await refreshed(deps, network, looking)
+    if (!renewed) throw error
+    return find(deps, network, renewed)
+  }
+}
+
+async function find(deps: Deps, network: Network, looking: Looking): Promise<Publication | null> {
+  const { db, times, outbound } = deps
+  const session = openSession(deps, looking, outbound, AbortSignal.timeout(times.lookLeaseMs * 0.75))
+  const isTaken = async (remoteId: string) => {
+    const rows = await db.execute(sql`
+      select from deliveries where channel_id = ${looking.channelId} and remote_id = ${remoteId} and id <> ${looking.id}`)
+    return rows.length > 0
+  }
+  const { publishKey, intendedAt: since } = looking
+  return network.find!({ publishKey, prepared: JSON.parse(looking.prepared), since, isTaken }, session)
+}
+
+async function settle(deps: Deps, looking: Looking, finding: Finding): Promise<void> {
+  const { db, times, networks, log } = deps
+  if (finding.kind === 'found') return recordFound(deps, looking, finding.publication)
+  if (finding.kind === 'unknowable') return leaveToPerson(db, looking, finding.error)
+  if (finding.kind === 'repeat') return repeat(db, looking, backoff(times, looking.backoffStep))
+  if (finding.kind === 'absent' && looking.isSecond) return sendAnew(db, looking, backoff(times, looking.backoffStep))
+  if (finding.kind === 'absent')
+    return lookAgain(db, looking, networks[looking.network]?.settlesWithinMs ?? times.settlesWithinMs, true)
+  log.warn(
+    {
+      err: finding.error,
+      delivery: looking.id,
+      kind: finding.error instanceof OutboundError ? finding.error.kind : undefined,
+    },
+    'a reading failed',
+  )
+  if (looking.isTooOld) return leaveToPerson(db, looking, cannotTell(networks[looking.network]))
+  return lookAgain(db, looking, backoff(times, looking.backoffStep), false)
+}
+
+async function recordFound(deps: Deps, looking: Looking, publication: Publication): Promise<void> {
+  try {
+    await deps.db.transaction(async (tx) => {
+      await recordPublished(tx, looking, publication, 'found')
+      await wakeChannel(tx, looking.channelId)
+    })
+  } catch (error) {
+    if (sqlStateOf(error) !== '23505') throw error // recorded for another delivery meanwhile: not ours, look again
+    await lookAgain(deps.db, looking, backoff(deps.times, looking.backoffStep), false)
+  }
+}
+
+/** A keyed network: send the same bytes with the same key again, after those behind it. It may be out until then. */
+async function repeat(db: Db, looking: Looking, waitMs: number): Promise<void> {
+  await freeChannel(
+    db,
+    looking,
+    sql`
+    state = 'scheduled', next_attempt_at = now() + ${ms(waitMs)}, backoff_step = backoff_step + 1`,
+  )
+}
+
+/** Two complete readings did not show it: it is not out, and is prepared and sent anew. */
+async function sendAnew(db: Db, looking: Looking, waitMs: number): Promise<void> {
+  await freeChannel(
+    db,
+    looking,
+    sql`
+    state = 'scheduled', maybe_out = false, prepared = null, next_attempt_at = now() + ${ms(waitMs)}, backoff_step = backoff_step + 1`,
+  )
+}
+
+async function leaveToPerson(db: Db, looking: Looking, error: DeliveryError): Promise<void> {
+  await freeChannel(db, looking, sql`state = 'needs_review', error = ${json(error)}`)
+}
+
+async function freeChannel(
+  db: Db,
+  { id, lookToken, channelId }: Looking,
+  change: ReturnType<typeof sql>,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`
+      update deliveries set ${change}, look_at = null, look_token = null, absent_at = null, ${leaseCleared}
+      where id = ${id} and look_token = ${lookToken} and state = 'uncertain'`)
+    await wakeChannel(tx, channelId)
+  })
+}
+
+async function lookAgain(db: Db, { id, lookToken }: Looking, waitMs: number, wasAbsent: boolean): Promise<void> {
+  await db.transaction(async (tx: Tx) => {
+    await tx.execute(sql`
+      update deliveries set
+        look_token = null, look_at = now() + ${ms(waitMs)}, ${leaseCleared},
+        ${wasAbsent ? sql`absent_at = now()` : sql`backoff_step = backoff_step + 1`}
+      where id = ${id} and look_token = ${lookToken} and state = 'uncertain'`)
+    await wakeLook(tx, [id])
+  })
+}
+
+function cannotTell(network: Network | undefined, why = ''): DeliveryError {
+  return {
+    code: 'outcome_unknown',
+    message:
+      `${network?.name ?? 'The network'} did not say whether the post went out, and we cannot find out. ${why}`.trim(),
+    nextStep: 'Look at the account yourself, then say whether it is there.',
+  }
+}

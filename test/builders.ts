@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { v7 as uuidv7 } from 'uuid'
+import type { Db } from '../db/client.ts'
+import { channels, type DeliveryState, deliveries, posts } from '../db/schema.ts'
+import { seal } from '../db/sealed.ts'
+import { wakeAtDue } from '../jobs/queue.ts'
+import { credentialPlace } from '../jobs/session.ts'
+import { createAccount, createOrganisation } from '../server/account.ts'
+import { createKey } from '../server/keys.ts'
+
+/** An organisation with its owner and an API key of every default scope. */
+export async function anOrganisation(db: Db, name = 'Test') {
+  const email = `${randomUUID()}@example.org`
+  const accountId = await createAccount(db, { name: 'Ada', email, passwordHash: 'none' })
+  const organisationId = await createOrganisation(db, name, accountId)
+  const { key } = await createKey(db, { organisationId, createdBy: accountId, name: 'test', expiresAt: null })
+  return { organisationId, accountId, key }
+}
+
+/** A connected channel of a (fake) network. */
+export async function aChannel(
+  db: Db,
+  secretKey: Buffer,
+  { organisationId, network, token = 'good' }: { organisationId: string; network: string; token?: string },
+): Promise<string> {
+  const id = uuidv7()
+  const credential = seal([secretKey], credentialPlace({ channelId: id, organisationId }), JSON.stringify({ token }))
+  const limits = {
+    textLength: 500,
+    textUnit: 'characters' as const,
+    mediaCount: 4,
+    mediaTypes: ['image/jpeg', 'image/png'],
+  }
+  await db
+    .insert(channels)
+    .values({ id, organisationId, network, remoteAccount: id, name: network, limits, credential })
+  return id
+}
+
+/** A post on one channel, due at `dueAt`, with its wake-up. Returns the delivery's id. */
+export async function aDelivery(
+  db: Db,
+  wanted: { organisationId: string; channelId: string; dueAt: Date; text?: string; state?: DeliveryState },
+): Promise<string> {
+  const [id] = await someDeliveries(db, [wanted])
+  return id!
+}
+
+/** Many posts at once, in the order given. */
+export async function someDeliveries(
+  db: Db,
+  wanted: { organisationId: string; channelId: string; dueAt: Date; text?: string; state?: DeliveryState }[],
+): Promise<string[]> {
+  const rows = wanted.map((one) => ({ ...one, postId: uuidv7(), id: uuidv7() }))
+  await db.transaction(async (tx) => {
+    await tx
+      .insert(posts)
+      .values(
+        rows.map(({ postId, organisationId, dueAt, text = 'hello' }) => ({
+          id: postId,
+          organisationId,
+          type: 'schedule' as const,
+          date: dueAt,
+          content: text,
+          createdByKind: 'member' as const,
+          createdById: uuidv7(),
+          createdByName: 'test',
+        })),
+      )
+    await tx
+      .insert(deliveries)
+      .values(
+        rows.map(({ id, postId, organisationId, channelId, dueAt, state = 'scheduled' }) => ({
+          id,
+          organisationId,
+          postId,
+          channelId,
+          dueAt,
+          state,
+          position: 0,
+          publishKey: id,
+        })),
+      )
+    await wakeAtDue(
+      tx,
+      rows.map(({ id }) => id),
+    )
+  })
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { FakeNetwork } from './fake-network.ts'
+
+const Root = resolve(import.meta.dirname, '..')
+
+/** A process of the product, started for a test. `log` is all that it wrote. */
+export type Started = {
+  pid: number
+  log: () => string
+  kill: (signal: NodeJS.Signals) => void
+  ended: Promise<number | null>
+  stop: () => Promise<number | null>
+}
+
+/** An installation for a test: what every process of it shares. */
+export type Site = {
+  databaseUrl: string
+  secretKey: Buffer
+  dataDir: string
+  port: number
+  appUrl: string
+  env: Record<string, string>
+  end: () => Promise<void>
+}
+
+/** A folder, a key and a free port for the processes on `databaseUrl`. `extra` overrides variables. */
+export async function testSite(databaseUrl: string, extra: Record<string, string> = {}): Promise<Site> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'punctual-site-'))
+  const secretKey = randomBytes(32)
+  const port = await freePort()
+  const appUrl = `http://localhost:${port}`
+  const env = {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: secretKey.toString('base64'),
+    DATA_DIR: dataDir,
+    PORT: String(port),
+    APP_URL: appUrl,
+    OUTBOUND_ALLOW: '127.0.0.0/8,::1/128',
+    LOG_LEVEL: 'info',
+    NODE_ENV: 'production',
+    ...extra,
+  }
+  return {
+    databaseUrl,
+    secretKey,
+    dataDir,
+    port,
+    appUrl,
+    env,
+    end: () => rm(dataDir, { recursive: true, force: true }),
+  }
+}
+
+/** Start the web process and wait until it is ready. */
+export async function startWeb(site: Site): Promise<Started> {
+  const web = start(['server/index.ts'], site.env)
+  await untilReady(`${site.appUrl}/readyz`, web)
+  return web
+}
+
+/** Start a worker process, with fake networks where some are given, and wait until it is ready. */
+export async function startWorker(
+  site: Site,
+  {
+    networks = [],
+    timesFactor = 0.1,
+    env = {},
+  }: { networks?: FakeNetwork[]; timesFactor?: number; env?: Record<string, string> } = {},
+): Promise<Started & { healthUrl: string }> {
+  const port = await freePort()
+  const worker = start(['test/worker.ts', JSON.stringify({ networks, timesFactor })], {
+    ...site.env,
+    WORKER_PORT: String(port),
+    ...env,
+  })
+  const healthUrl = `http://127.0.0.1:${port}`
+  await untilReady(`${healthUrl}/readyz`, worker)
+  return { ...worker, healthUrl }
+}
+
+/** Wait until `condition` gives something, asking every 20 ms; fails with what it last saw after `withinMs`. */
+export async function until<T>(
+  condition: () => Promise<T | null | undefined | false> | T | null | undefined | false,
+  withinMs = 20_000,
+): Promise<T> {
+  for (const end = Date.now() + withinMs; ; ) {
+    const seen = await condition()
+    if (seen) return seen
+    if (Date.now() > end) throw new Error(`Not within ${withinMs} ms: ${condition}`)
+    await new Promise((done) => setTimeout(done, 20))
+  }
+}
+
+function start(args: string[], env: Record<string, string>): Started {
+  const child: ChildProcess = spawn(process.execPath, args, {
+    cwd: Root,
+    env: { PATH: process.env.PATH ?? '', ...env } as NodeJS.ProcessEnv,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let log = ''
+  child.stdout?.on('data', (chunk) => (log += chunk))
+  child.stderr?.on('data', (chunk) => (log += chunk))
+  const ended = once(child, 'exit').then(([code]) => code as number | null)
+  const kill = (signal: NodeJS.Signals) => void child.kill(signal)
+  const stop = () => {
+    kill('SIGTERM')
+    return ended
+  }
+  return { pid: child.pid!, log: () => log, kill, ended, stop }
+}
+
+async function untilReady(url: string, { ended, log }: Started): Promise<void> {
+  let code: number | null | undefined
+  void ended.then((exit) => (code = exit))
+  await until(async () => {
+    if (code !== undefined) throw new Error(`The process ended with ${code}:\n${log()}`)
+    return fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  }, 60_000).catch((error) => {
+    throw new Error(`${(error as Error).message}\n${log()}`)
+  })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0)
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
