@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { EnvError, readEnv } from '../../db/env.ts'
+
+test('each variable that is wrong is told in a sentence of its own, all at once', () => {
+  const wrong = {
+    PORT: '80000',
+    APP_URL: 'example',
+    SECRET_KEYS: 'c2hvcnQ=',
+    OUTBOUND_ALLOW: '0.0.0.0/0',
+    SIGNUP: 'maybe',
+  }
+
+  expect(sentencesOf(wrong)).toEqual([
+    'PORT must be a whole number from 0 to 65535.',
+    'APP_URL must be an origin such as https://punctual.example, without a path or a trailing slash.',
+    'SECRET_KEYS must be base64 of 32 bytes each, with commas between: `openssl rand -base64 32` makes one.',
+    'SIGNUP must be open or closed.',
+    'OUTBOUND_ALLOW must be networks such as 10.1.0.0/16, with commas between; /0 is refused.',
+  ])
+})
+
+test('an address with a path or a trailing slash is no origin', () => {
+  for (const BASE_URL of ['https://a.example/', 'https://a.example/api', 'ftp://a.example'])
+    expect(sentencesOf({ BASE_URL })).toHaveLength(1)
+})
+
+test('an empty variable counts as absent', () => {
+  expect(readEnv({ PORT: '', APP_URL: '', SECRET_KEYS: '' })).toMatchObject({ port: 3000, secretKeys: null })
+})
+
+function sentencesOf(variables: Record<string, string>): string[] {
+  try {
+    readEnv(variables as unknown as NodeJS.ProcessEnv)
+    return []
+  } catch (error) {
+    if (!(error instanceof EnvError)) throw error
+    return error.message.split('\n')
+  }
+}
