@@ -1,0 +1,135 @@
+import type { SubmissionResult } from '@conform-to/react'
+import { parseWithZod } from '@conform-to/zod/v4'
+import { json, redirect, type TypedResponse } from '@remix-run/node'
+import type { TRPCError } from '@trpc/server'
+import { getHTTPStatusCodeFromError } from '@trpc/server/http'
+import type { z } from 'zod'
+import type { Role } from '../db/schema.ts'
+import type { NewSession } from '../server/account.ts'
+import type { Fault } from '../server/errors.ts'
+import type { Api } from '../server/router.ts'
+
+/** The person who is signed in. */
+export type Member = {
+  id: string
+  name: string
+  email: string
+  timeZone: string // IANA name
+  organisationId: string
+  role: Role
+}
+
+/** What server/http.ts gives to every loader and action. */
+export type LoadContext = {
+  api: Api
+  member: Member | null
+  nonce: string
+  requestId: string
+  appUrl: string
+  baseUrl: string
+  signupOpen: boolean
+  session: { start(session: NewSession): string; end(): string } // values of Set-Cookie
+  temporaryFile(): Promise<string> // for an upload; whoever asked removes it
+  report(error: unknown): void // to the log, with the request's id
+}
+
+declare module '@remix-run/server-runtime' {
+  interface AppLoadContext extends LoadContext {}
+}
+
+type Asked = { request: Request; context: LoadContext }
+
+/** The API and the person that a page is for. Throws a redirect to the sign-in page, which leads back here. */
+export function signedIn({ request, context: { api, member } }: Asked): { api: Api; member: Member } {
+  if (member) return { api, member }
+  const { pathname, search } = new URL(request.url)
+  throw redirect(`/login?${new URLSearchParams({ next: pathname + search })}`)
+}
+
+/** Where to go after signing in: a path of ours, whatever was asked for. */
+export function localPath(next: unknown): string {
+  return typeof next === 'string' && /^\/(?![/\\])/.test(next) && !/[\s\\]/.test(next) ? next : '/'
+}
+
+export type Problem = { status: number; detail: string; errors: Fault[] }
+
+/**
+ * What a person is shown of a failure that a procedure threw: the HTTP status, the sentence, and each thing that is
+ * wrong with its path. Known by its shape, since the class lives in another module graph. Rethrows everything else.
+ */
+export function problemOf(error: unknown): Problem {
+  if (isFailure(error)) {
+    const { detail, errors } = error
+    return { status: getHTTPStatusCodeFromError(error), detail, errors }
+  }
+  if (isRefusedInput(error)) {
+    const errors = error.cause.issues.map(({ path, code, message }) => ({ path: nameOf(path), code, message }))
+    return { status: 400, detail: 'Something in the form is not as it must be.', errors }
+  }
+  throw error
+}
+
+/** Read what a page shows; a failure of the catalogue becomes the error page of its status. */
+export async function shown<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading
+  } catch (error) {
+    const { status, detail } = problemOf(error)
+    throw json({ detail }, { status })
+  }
+}
+
+/** What an action answers to the form named `intent`: its problems, or a sentence of success in `said`. */
+export type Answer = { intent: string; result: SubmissionResult<string[]>; said?: string }
+
+/**
+ * Read a form with a procedure's own schema and do what it asks. Answers the form again with every problem beside its
+ * field, the sentence in `said`, or whatever response `does` made. The field `intent` tells a page's forms apart.
+ */
+export async function answer<Schema extends z.ZodType, Made extends Response>(
+  form: FormData,
+  schema: Schema,
+  does: (value: z.output<Schema>) => Promise<Made | { said: string; reset?: boolean }>,
+): Promise<TypedResponse<Answer> | Made> {
+  const intent = String(form.get('intent') ?? '')
+  form.delete('intent')
+  const submission = parseWithZod(form, { schema })
+  const hideFields = [...form.keys()].filter((name) => /password|current/i.test(name)) // never sent back
+  if (submission.status !== 'success') return json({ intent, result: submission.reply({ hideFields }) }, 400)
+  try {
+    const made = await does(submission.value)
+    if (made instanceof Response) return made
+    return json({ intent, said: made.said, result: submission.reply({ resetForm: made.reset ?? false }) })
+  } catch (error) {
+    const { status, detail, errors } = problemOf(error)
+    return json({ intent, result: submission.reply({ ...besideFields(form, detail, errors), hideFields }) }, status)
+  }
+}
+
+function besideFields(form: FormData, detail: string, errors: Fault[]) {
+  const fieldErrors: Record<string, string[]> = {}
+  const formErrors = errors.length === 0 ? [detail] : []
+  for (const { path, message } of errors) {
+    if (form.has(path)) fieldErrors[path] = [...(fieldErrors[path] ?? []), message]
+    else formErrors.push(message)
+  }
+  return { fieldErrors, ...(formErrors.length > 0 ? { formErrors } : {}) }
+}
+
+function isFailure(error: unknown): error is TRPCError & { detail: string; errors: Fault[] } {
+  return error instanceof Error && 'failure' in error && 'code' in error && 'detail' in error && 'errors' in error
+}
+
+type Issue = { path: PropertyKey[]; code: string; message: string }
+
+function isRefusedInput(error: unknown): error is Error & { cause: { issues: Issue[] } } {
+  if (!(error instanceof Error) || !('code' in error) || error.code !== 'BAD_REQUEST') return false
+  return error.cause instanceof Error && 'issues' in error.cause
+}
+
+function nameOf(path: PropertyKey[]): string {
+  return path.reduce<string>(
+    (name, step) => (typeof step === 'number' ? `${name}[${step}]` : name ? `${name}.${String(step)}` : String(step)),
+    '',
+  )
+}

@@ -1,0 +1,79 @@
+import { json, type LinksFunction, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
+import {
+  isRouteErrorResponse,
+  Links,
+  LiveReload,
+  Meta,
+  Outlet,
+  Scripts,
+  ScrollRestoration,
+  useMatches,
+  useRouteError,
+} from '@remix-run/react'
+import { type ReactNode, useContext } from 'react'
+import stylesheet from './tailwind.css'
+import { useAccount } from './ui/account.ts'
+import { ErrorPage } from './ui/error-page.tsx'
+import { RequestContext } from './ui/request.tsx'
+import { Plain, Shell } from './ui/shell.tsx'
+
+export const links: LinksFunction = () => [
+  { rel: 'stylesheet', href: stylesheet },
+  { rel: 'icon', type: 'image/svg+xml', href: '/favicon.svg' },
+]
+
+export const meta: MetaFunction = ({ error }) => {
+  if (!error) return [{ title: 'Punctual' }]
+  const isAbsent = isRouteErrorResponse(error) && error.status === 404
+  return [{ title: `${isAbsent ? 'Not found' : 'Something went wrong'} · Punctual` }]
+}
+
+export async function loader({ context: { api, member } }: LoaderFunctionArgs) {
+  return json({ account: member && (await api.account.show()) })
+}
+
+/** A route may say that it stands by itself, without the navigation. */
+export type Handle = { bare?: boolean }
+
+export function Layout({ children }: { children: ReactNode }) {
+  const { nonce, requestId } = useContext(RequestContext)
+  return (
+    <html lang="en">
+      <head>
+        <meta charSet="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover" />
+        <meta name="request-id" content={requestId} suppressHydrationWarning />
+        <Meta />
+        <Links />
+      </head>
+      <body>
+        {children}
+        <ScrollRestoration nonce={nonce} />
+        <Scripts nonce={nonce} />
+        <LiveReload nonce={nonce} />
+      </body>
+    </html>
+  )
+}
+
+export default function App() {
+  return (
+    <Frame>
+      <Outlet />
+    </Frame>
+  )
+}
+
+export function ErrorBoundary() {
+  return (
+    <Frame>
+      <ErrorPage error={useRouteError()} />
+    </Frame>
+  )
+}
+
+function Frame({ children }: { children: ReactNode }) {
+  const account = useAccount()
+  const isBare = useMatches().some(({ handle }) => (handle as Handle | undefined)?.bare)
+  return account && !isBare ? <Shell>{children}</Shell> : <Plain>{children}</Plain>
+}

@@ -1,0 +1,10 @@
+import { json } from '@remix-run/node'
+
+/** Whatever no other route serves. It has a loader so that the root's runs as well, and the page keeps its navigation. */
+export function loader() {
+  throw json(null, { status: 404 })
+}
+
+export default function Nothing() {
+  return null
+}

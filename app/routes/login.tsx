@@ -1,0 +1,53 @@
+import { getFormProps, useForm } from '@conform-to/react'
+import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
+import { Form, Link, useLoaderData } from '@remix-run/react'
+import { SignIn } from '../../server/forms.ts'
+import { answer, localPath } from '../api.ts'
+import type { Handle } from '../root.tsx'
+import { useAnswer } from '../ui/answer.ts'
+import { Submit } from '../ui/button.tsx'
+import { Doorway } from '../ui/doorway.tsx'
+import { Field, FormErrors } from '../ui/field.tsx'
+
+export const handle: Handle = { bare: true }
+export const meta: MetaFunction = () => [{ title: 'Sign in · Punctual' }]
+
+export function loader({ request, context: { member, signupOpen } }: LoaderFunctionArgs) {
+  const next = localPath(new URL(request.url).searchParams.get('next'))
+  if (member) throw redirect(next)
+  return json({ signupOpen, search: next === '/' ? '' : `?${new URLSearchParams({ next })}` })
+}
+
+export async function action({ request, context: { api, session } }: ActionFunctionArgs) {
+  const next = localPath(new URL(request.url).searchParams.get('next'))
+  return answer(await request.formData(), SignIn, async (person) => {
+    const started = await api.account.signIn(person)
+    return redirect(next, { headers: { 'Set-Cookie': session.start(started) } })
+  })
+}
+
+export default function Login() {
+  const { signupOpen, search } = useLoaderData<typeof loader>()
+  const [form, fields] = useForm<{ email: string; password: string }>(useAnswer())
+  return (
+    <Doorway
+      title="Sign in"
+      foot={
+        signupOpen ? (
+          <>
+            New here? <Link to={`/signup${search}`}>Create an account</Link>
+          </>
+        ) : null
+      }
+    >
+      <Form method="post" {...getFormProps(form)} className="space-y-5">
+        <FormErrors form={form} />
+        <Field label="E-mail" field={fields.email} type="email" autoComplete="username" required />
+        <Field label="Password" field={fields.password} type="password" autoComplete="current-password" required />
+        <Submit look="primary" className="w-full">
+          Sign in
+        </Submit>
+      </Form>
+    </Doorway>
+  )
+}

@@ -1,0 +1,87 @@
+import { getFormProps, useForm } from '@conform-to/react'
+import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
+import { Form, Link, useLoaderData } from '@remix-run/react'
+import { useEffect, useState } from 'react'
+import { SignUp } from '../../server/forms.ts'
+import { answer, localPath } from '../api.ts'
+import type { Handle } from '../root.tsx'
+import { useAnswer } from '../ui/answer.ts'
+import { Submit } from '../ui/button.tsx'
+import { Doorway } from '../ui/doorway.tsx'
+import { Field, FormErrors } from '../ui/field.tsx'
+
+export const handle: Handle = { bare: true }
+export const meta: MetaFunction = () => [{ title: 'Create your account · Punctual' }]
+
+export function loader({ request, context: { member, signupOpen } }: LoaderFunctionArgs) {
+  const next = localPath(new URL(request.url).searchParams.get('next'))
+  if (member) throw redirect(next)
+  return json({ signupOpen, search: next === '/' ? '' : `?${new URLSearchParams({ next })}` })
+}
+
+export async function action({ request, context: { api, session } }: ActionFunctionArgs) {
+  const next = localPath(new URL(request.url).searchParams.get('next'))
+  return answer(await request.formData(), SignUp, async (person) => {
+    const started = await api.account.signUp(person)
+    return redirect(next, { headers: { 'Set-Cookie': session.start(started) } })
+  })
+}
+
+export default function Signup() {
+  const { signupOpen, search } = useLoaderData<typeof loader>()
+  const foot = (
+    <>
+      Have an account? <Link to={`/login${search}`}>Sign in</Link>
+    </>
+  )
+  if (signupOpen)
+    return (
+      <Doorway title="Create your account" lead="Posts that go out when you said." foot={foot}>
+        <SignUpForm />
+      </Doorway>
+    )
+  return (
+    <Doorway title="Create your account" foot={foot}>
+      <p>This installation takes no new accounts by itself. Ask its operator for one.</p>
+    </Doorway>
+  )
+}
+
+type Fields = { name: string; email: string; password: string; organisation: string }
+
+function SignUpForm() {
+  const [form, fields] = useForm<Fields>(useAnswer())
+  return (
+    <Form method="post" {...getFormProps(form)} className="space-y-5">
+      <FormErrors form={form} />
+      <Field label="Name" field={fields.name} autoComplete="name" required />
+      <Field label="E-mail" field={fields.email} type="email" autoComplete="username" required />
+      <Field
+        label="Password"
+        field={fields.password}
+        type="password"
+        autoComplete="new-password"
+        hint="At least 10 characters."
+        required
+      />
+      <Field
+        label="Organisation"
+        field={fields.organisation}
+        autoComplete="organization"
+        hint="Your company, your club, or your own name."
+        required
+      />
+      <BrowserZone />
+      <Submit look="primary" className="w-full">
+        Create account
+      </Submit>
+    </Form>
+  )
+}
+
+/** The browser's time zone, once there is a script to ask it; an account made without one begins in UTC. */
+function BrowserZone() {
+  const [zone, setZone] = useState('')
+  useEffect(() => setZone(Intl.DateTimeFormat().resolvedOptions().timeZone), [])
+  return zone ? <input type="hidden" name="timeZone" value={zone} /> : null
+}

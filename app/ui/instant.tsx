@@ -1,0 +1,14 @@
+import { DateTime } from 'luxon'
+import { useZone } from './account.ts'
+
+const forms = { full: 'ccc d LLL yyyy, HH:mm', day: 'd LLL yyyy', time: 'HH:mm', exact: 'd LLL yyyy, HH:mm:ss' }
+
+/** An instant (ISO 8601) on the person's clock. The formats are plain: server and browser must write the same. */
+export function Instant({ at, form = 'full' }: { at: string; form?: keyof typeof forms }) {
+  const shown = DateTime.fromISO(at, { zone: useZone(), locale: 'en' }).toFormat(forms[form])
+  return (
+    <time dateTime={at} className="whitespace-nowrap tabular-nums">
+      {shown}
+    </time>
+  )
+}

@@ -1,0 +1,44 @@
+import {
+  Ban,
+  CircleCheck,
+  CircleDashed,
+  CircleHelp,
+  CirclePause,
+  CircleX,
+  Clock,
+  LoaderCircle,
+  type LucideIcon,
+} from 'lucide-react'
+import type { PostStatus } from '../../server/status.ts'
+
+const good = 'bg-good/10 text-good'
+const calm = 'bg-sunken text-muted'
+const busy = 'bg-accent/10 text-accent-ink'
+const warn = 'bg-warn/10 text-warn'
+const bad = 'bg-bad/10 text-bad'
+
+const looks: Record<PostStatus, { name: string; icon: LucideIcon; tone: string }> = {
+  DRAFT: { name: 'Draft', icon: CircleDashed, tone: calm },
+  SCHEDULED: { name: 'Scheduled', icon: Clock, tone: busy },
+  PUBLISHING: { name: 'Publishing', icon: LoaderCircle, tone: busy },
+  PUBLISHED: { name: 'Published', icon: CircleCheck, tone: good },
+  PARTIALLY_PUBLISHED: { name: 'Partly published', icon: CircleX, tone: warn },
+  HELD: { name: 'Held', icon: CirclePause, tone: warn },
+  FAILED: { name: 'Failed', icon: CircleX, tone: bad },
+  NEEDS_REVIEW: { name: 'Needs review', icon: CircleHelp, tone: warn },
+  CANCELLED: { name: 'Cancelled', icon: Ban, tone: calm },
+}
+
+/** Where a post or a delivery is, in a word. */
+export function Status({ of: status }: { of: PostStatus }) {
+  const { name, icon: Icon, tone } = looks[status]
+  const isMoving = status === 'PUBLISHING'
+  return (
+    <span
+      className={`inline-flex items-center gap-1.5 whitespace-nowrap rounded-full px-2.5 py-0.5 text-xs font-medium ${tone}`}
+    >
+      <Icon aria-hidden className={`size-3.5 ${isMoving ? 'motion-safe:animate-spin' : ''}`} />
+      {name}
+    </span>
+  )
+}
