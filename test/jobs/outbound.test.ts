@@ -253,11 +253,11 @@ describe('requests', () => {
       createServer((socket) => void socket.on('error', () => {}).once('data', () => answer(socket))),
     )
 
-    const error = await failure(outbound().post(origin, { json: {}, timeoutMs: 500 }))
+    const error = await failure(outbound().post(origin, { json: {}, timeoutMs: kind === 'timeout' ? 500 : 15_000 }))
 
     expect(error).toMatchObject({ kind, sent: true })
     expect(connections).toHaveLength(1)
-    await vi.waitFor(() => expect(connections.every((socket) => socket.destroyed)).toBe(true))
+    await until(() => expect(connections.every((socket) => socket.destroyed)).toBe(true))
   })
 
   test('a secure connection is dropped like any other when its time is over', async () => {
@@ -268,10 +268,10 @@ describe('requests', () => {
     })
     const { port, connections } = await listening(server)
 
-    const call = outbound().post(`https://127.0.0.1:${port}/`, { body: 'x', timeoutMs: 300 })
+    const call = outbound().post(`https://127.0.0.1:${port}/`, { body: 'x', timeoutMs: 700 })
 
     expect(await failure(call)).toMatchObject({ kind: 'timeout', sent: true })
-    await vi.waitFor(() => expect(connections[0]?.destroyed).toBe(true))
+    await until(() => expect(connections[0]?.destroyed).toBe(true))
     expect(errors).toEqual(['read ECONNRESET'])
   })
 
@@ -285,14 +285,14 @@ describe('requests', () => {
     )
     const stop = new AbortController()
 
-    const call = failure(outbound().post(origin, { body: Buffer.alloc(50_000_000), signal: stop.signal }))
-    await vi.waitFor(() => expect(connections).toHaveLength(1))
-    await vi.waitFor(() => expect(connections[0]?.readableLength ?? 0).toBeGreaterThan(0))
+    const call = failure(outbound().post(origin, { body: Buffer.alloc(20_000_000), signal: stop.signal }))
+    await until(() => expect(connections).toHaveLength(1))
+    await until(() => expect(connections[0]?.readableLength ?? 0).toBeGreaterThan(0))
     stop.abort()
     connections[0]?.resume()
 
     expect(await call).toMatchObject({ kind: 'aborted', sent: true })
-    await vi.waitFor(() => expect(broken).toEqual(['ECONNRESET']))
+    await until(() => expect(broken).toEqual(['ECONNRESET']))
   })
 
   test('a name server that does not answer ends with the call', async () => {
@@ -312,7 +312,7 @@ describe('requests', () => {
     const { origin, connections } = await listening(createServer())
     const closing = outbound()
     const call = failure(closing.get(origin))
-    await vi.waitFor(() => expect(connections).toHaveLength(1))
+    await until(() => expect(connections).toHaveLength(1))
 
     await closing.close()
 
@@ -337,10 +337,10 @@ describe('a deadline for the first byte', () => {
       }),
     )
 
-    const error = await failure(outbound().beginningWithin(200).post(`https://127.0.0.1:${port}/`, { body: 'secret' }))
+    const error = await failure(outbound().beginningWithin(500).post(`https://127.0.0.1:${port}/`, { body: 'secret' }))
 
     expect(error).toMatchObject({ kind: 'deadline', sent: false })
-    await vi.waitFor(() => expect(connections[0]?.destroyed).toBe(true))
+    await until(() => expect(connections[0]?.destroyed).toBe(true))
     expect(errors).toEqual(['read ECONNRESET'])
     expect(Buffer.concat(received)[0]).toBe(22) // the client's hello, a TLS handshake record
     expect(received).toHaveLength(1)
@@ -366,7 +366,7 @@ describe('a deadline for the first byte', () => {
 
     vi.restoreAllMocks()
     expect(error).toMatchObject({ kind: 'deadline', sent: false })
-    await vi.waitFor(() => expect(connections[0]?.destroyed).toBe(true))
+    await until(() => expect(connections[0]?.destroyed).toBe(true))
     expect(received).toHaveLength(0)
   })
 
@@ -380,8 +380,8 @@ describe('a deadline for the first byte', () => {
   })
 
   test('a server that answers late was sent to in time', async () => {
-    const { origin } = await answering((_request, response) => setTimeout(() => response.end('late'), 150))
-    expect((await outbound().beginningWithin(100).get(origin)).text()).toBe('late')
+    const { origin } = await answering((_request, response) => setTimeout(() => response.end('late'), 550))
+    expect((await outbound().beginningWithin(500).get(origin)).text()).toBe('late')
   })
 })
 
@@ -434,7 +434,7 @@ describe('downloads', () => {
     ['a part', 'status', (_request, response) => response.writeHead(206).end('half')],
   ])('a server that answers with %s leaves no file', async (_what, kind, listener) => {
     const { origin } = await answering(listener)
-    const limits = { betweenBytesMs: 400, downloadMs: 1500 }
+    const limits = kind === 'timeout' ? { betweenBytesMs: 400, downloadMs: 1500 } : {}
 
     expect(await failedDownload(origin, { allow: Loopback, limits })).toMatchObject({ kind })
   })
@@ -516,6 +516,10 @@ function compressed(): Buffer {
     Buffer.from(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${body.length}\r\n\r\n`),
     body,
   ])
+}
+
+function until(check: () => void) {
+  return vi.waitFor(check, { timeout: 20_000 })
 }
 
 function busy(ms: number) {
