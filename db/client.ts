@@ -1,7 +1,7 @@
 import type { ExtractTablesWithRelations } from 'drizzle-orm'
 import type { PgDatabase } from 'drizzle-orm/pg-core'
 import { drizzle, type PostgresJsDatabase, type PostgresJsQueryResultHKT } from 'drizzle-orm/postgres-js'
-import postgres from 'postgres'
+import postgres, { type Sql } from 'postgres'
 import * as schema from './schema.ts'
 
 type Schema = typeof schema
@@ -26,7 +26,21 @@ export function connect(url: string, { connections, name }: { connections: numbe
     connect_timeout: 10,
     connection: { application_name: `punctual ${name}`, TimeZone: 'UTC' },
   })
-  return { db: drizzle(client, { schema, casing: 'snake_case' }), end: () => client.end({ timeout: 5 }) }
+  return { db: drizzle(prepared(client), { schema, casing: 'snake_case' }), end: () => client.end({ timeout: 5 }) }
+}
+
+// Drizzle sends each statement unnamed, to be parsed and planned anew after a round trip of its own: a third of our
+// throughput (measured). So every statement with parameters is prepared once a connection. Lists go in as one array
+// parameter, or each length would be a statement of its own.
+function prepared<T extends Sql>(client: T): T {
+  const { unsafe, begin, savepoint } = client as unknown as Record<string, (...args: unknown[]) => unknown>
+  const inner = (run: unknown) => (scoped: Sql) => (run as (sql: Sql) => unknown)(prepared(scoped))
+  return Object.assign(client, {
+    unsafe: (query: string, parameters: unknown[] = [], options = {}) =>
+      unsafe!(query, parameters, { ...options, prepare: parameters.length > 0 }),
+    begin: (...args: unknown[]) => begin!(...args.slice(0, -1), inner(args.at(-1))),
+    savepoint: (...args: unknown[]) => savepoint!(...args.slice(0, -1), inner(args.at(-1))),
+  })
 }
 
 /** Hear each notification on `channel`, on a connection of its own that comes back by itself. */

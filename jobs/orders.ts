@@ -49,7 +49,7 @@ export async function reschedule(
           select from channels c where c.id = channel_id and c.status <> 'active') then 'held'::delivery_state else ${to.state}::delivery_state end,
         due_at = ${to.dueAt?.toISOString() ?? null}, next_attempt_at = null, backoff_step = 0, error = null,
         ${preparedCleared}, ${leaseCleared}
-      where id in ${ids(found)} returning id, attempt_no
+      where id = any(${sql.param(ids(found))}::uuid[]) returning id, attempt_no
     )
     ${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'edited' })}`)
   await wakeAtDue(tx, ids(found))
@@ -63,7 +63,7 @@ export async function cancel(tx: Tx, found: Found[]): Promise<void> {
     with settled as (
       update deliveries set
         state = 'cancelled', maybe_out = false, prepared = null, next_attempt_at = null, error = null, ${leaseCleared}
-      where id in ${ids(found)} returning id, attempt_no
+      where id = any(${sql.param(ids(found))}::uuid[]) returning id, attempt_no
     )
     ${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'cancelled' })}`)
   await wakeFreed(tx, found)
@@ -75,7 +75,7 @@ export async function sendAgain(tx: Tx, found: Found[]): Promise<void> {
     update deliveries set
       state = 'scheduled', due_at = now(), next_attempt_at = null, maybe_out = false, prepared = null,
       backoff_step = 0, crash_count = 0, error = null
-    where id in ${ids(found)}`)
+    where id = any(${sql.param(ids(found))}::uuid[])`)
   await wakeAtDue(tx, ids(found))
 }
 

@@ -193,7 +193,8 @@ async function settleFailed(
   const { code, message, nextStep, status, reply } = verdict
   const explained = { code, message, nextStep }
   const ending: Ending = { outcome: code === 'internal' ? 'internal' : verdict.verdict, message, status, reply }
-  if (code === 'internal') log.error({ err: error }, 'a network failed in a way that it should not')
+  if (code === 'internal' || (verdict !== error && !(error instanceof OutboundError)))
+    log.error({ err: error }, 'a network failed in a way that it should not')
   if (verdict.verdict === 'refused') return fail(db, channel, explained, ending)
   if (verdict.verdict === 'reconnect') return hold(db, channel, explained, ending)
   if (verdict.verdict === 'unknown') return doubt(db, channel, lookAfterMs(deps, channel), explained, ending)
@@ -223,8 +224,8 @@ function verdictOf(error: unknown, intended: boolean): PublishError {
     if (!error.sent || !intended) return new PublishError('later', error.message, more)
     return new PublishError('unknown', error.message, more)
   }
-  const what = intended ? 'unknown' : 'later'
-  return new PublishError(what, 'Something went wrong on our side.', { code: 'internal', cause: error })
+  if (intended) return new PublishError('unknown', 'The answer could not be understood.', { cause: error })
+  return new PublishError('later', 'Something went wrong on our side.', { code: 'internal', cause: error })
 }
 
 // The second 401 in a row, with a credential newer than the one of the first: refreshing does not help.

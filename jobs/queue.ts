@@ -18,7 +18,7 @@ export const DueChanged = 'punctual_due'
  */
 export async function wakeAtDue(tx: Tx, deliveryIds: string[]): Promise<void> {
   if (deliveryIds.length === 0) return
-  await wakeWhere(tx, sql`d.id in ${deliveryIds}`)
+  await wakeWhere(tx, sql`d.id = any(${sql.param(deliveryIds)}::uuid[])`)
 }
 
 /** Wake the head of a channel that has just been freed, if anything of it is or will be due. */
@@ -38,7 +38,7 @@ export async function wakeLook(tx: Tx, deliveryIds: string[]): Promise<void> {
     select graphile_worker.add_jobs(array_agg(row(
       'reconcile', json_build_object('deliveryId', d.id), null, d.look_at, null, 'look:' || d.id, null, null
     )::graphile_worker.job_spec))
-    from deliveries d where d.id in ${deliveryIds} and d.state = 'uncertain'`)
+    from deliveries d where d.id = any(${sql.param(deliveryIds)}::uuid[]) and d.state = 'uncertain'`)
 }
 
 /** Have every worker look for jobs that are due, now. */

@@ -145,7 +145,11 @@ export async function storeChannel(
         detail:
           'That is another account than the one of this channel. Sign in there as the right one, or connect it as a new channel.',
       })
-    const credential = seal(ctx.ring, credentialPlace({ channelId: id, organisationId }), JSON.stringify(account.credential))
+    const credential = seal(
+      ctx.ring,
+      credentialPlace({ channelId: id, organisationId }),
+      JSON.stringify(account.credential),
+    )
     const page = url ?? ctx.networks[network]?.pageOf?.(id) ?? null
     await tx.update(channelsTable).set({ credential, url: page }).where(eq(channelsTable.id, id))
     await releaseHeld(tx, times, organisationId, id)

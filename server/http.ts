@@ -66,7 +66,11 @@ function customLogLevel(_req: IncomingMessage, res: ServerResponse, error?: Erro
 }
 
 // Why it is not ready is said in words: the operator reads it before anything else.
-async function ready({ installation, isDraining }: Serving, _req: express.Request, res: express.Response): Promise<void> {
+async function ready(
+  { installation, isDraining }: Serving,
+  _req: express.Request,
+  res: express.Response,
+): Promise<void> {
   const why = isDraining() ? 'draining' : await reasonNotReady(installation)
   res
     .status(why ? 503 : 200)
@@ -153,7 +157,11 @@ function securityHeaders({ env }: Installation): express.RequestHandler {
 function demandOwnOrigin({ env }: Installation): express.RequestHandler {
   return (req, _res, next) => {
     if (['GET', 'HEAD', 'OPTIONS'].includes(req.method) || req.headers.origin === env.appUrl) return next()
-    next(new Failure('foreign_origin', { detail: `This form was sent from another site. Open ${env.appUrl} and try again.` }))
+    next(
+      new Failure('foreign_origin', {
+        detail: `This form was sent from another site. Open ${env.appUrl} and try again.`,
+      }),
+    )
   }
 }
 

@@ -23,7 +23,9 @@ async function main(): Promise<void> {
   const stop = () => {
     if (draining) return
     draining = true
-    drain(server, log).then(end).then(() => process.exit(0))
+    drain(server, log)
+      .then(end)
+      .then(() => process.exit(0))
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)

@@ -6,11 +6,8 @@ import { OutboundError } from '../jobs/outbound.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure } from './errors.ts'
 import { ById, ListMedia, UpdateMedia, UploadFile, UploadFromUrl } from './forms.ts'
-import { acceptImage, ImageError } from './images.ts'
+import { acceptImage, ImageBytesAtMost, ImageError } from './images.ts'
 import { type Installation, needs, router } from './trpc.ts'
-
-/** The most that an image may weigh, as it comes. */
-export const ImageBytes = 20 * 1024 * 1024
 
 export const media = router({
   /** Take in a file that a door has streamed to the temporary `path`; the door removes it. */
@@ -23,7 +20,7 @@ export const media = router({
     .mutation(async ({ ctx, input }): Promise<Media> => {
       const path = await ctx.files.temporary()
       try {
-        await ctx.outbound.download(input.url, { to: path, maxBytes: ImageBytes })
+        await ctx.outbound.download(input.url, { to: path, maxBytes: ImageBytesAtMost })
         return await storeImage(ctx, ctx.organisationId, path, input.alt ?? '')
       } catch (error) {
         if (error instanceof OutboundError)

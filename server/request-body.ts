@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import busboy from 'busboy'
 import type { Files } from '../db/files.ts'
 import { Failure } from './errors.ts'
-import { ImageBytes } from './media.ts'
+import { ImageBytesAtMost } from './images.ts'
 
 /**
  * The JSON body of a request, of at most `most` bytes.
@@ -22,7 +22,9 @@ export async function readJson(req: IncomingMessage, most: number): Promise<{ va
   const value = parse(bytes)
   const bad = badTextIn(value)
   if (bad !== null)
-    throw new Failure('invalid_request', { errors: [{ path: bad, code: 'invalid', message: 'Contains characters that are not text.' }] })
+    throw new Failure('invalid_request', {
+      errors: [{ path: bad, code: 'invalid', message: 'Contains characters that are not text.' }],
+    })
   return { value, bytes }
 }
 
@@ -31,9 +33,14 @@ export async function readJson(req: IncomingMessage, most: number): Promise<{ va
  *
  * Throws as readJson does, and `body_too_large` for a file of more than 20 MB.
  */
-export async function receiveFile(files: Files, req: IncomingMessage): Promise<AsyncDisposable & { value: unknown; digested: Uint8Array }> {
+export async function receiveFile(
+  files: Files,
+  req: IncomingMessage,
+): Promise<AsyncDisposable & { value: unknown; digested: Uint8Array }> {
   if (!/^multipart\/form-data\s*;/i.test(req.headers['content-type'] ?? ''))
-    throw new Failure('unsupported_media_type', { detail: 'Send the file as multipart/form-data, in a part named file.' })
+    throw new Failure('unsupported_media_type', {
+      detail: 'Send the file as multipart/form-data, in a part named file.',
+    })
   const path = await files.temporary()
   const dispose = () => rm(path, { force: true })
   try {
@@ -88,11 +95,12 @@ async function receive(req: IncomingMessage, path: string): Promise<Fields> {
   const parser = parserFor(req)
   parser.on('file', (name, stream) => {
     if (name !== 'file' || written) return discard(stream, () => refuse('Send exactly one file, in a part named file.'))
-    stream.on('limit', () => refuse(`At most ${ImageBytes} bytes.`, 'body_too_large'))
+    stream.on('limit', () => refuse(`At most ${ImageBytesAtMost} bytes.`, 'body_too_large'))
     written = pipeline(stream, createWriteStream(path))
   })
   parser.on('field', (name, value) => {
-    if (name !== 'alt' || name in fields) refuse(`There is no part ${JSON.stringify(name.slice(0, 50))}, or it is given twice.`)
+    if (name !== 'alt' || name in fields)
+      refuse(`There is no part ${JSON.stringify(name.slice(0, 50))}, or it is given twice.`)
     fields[name] = value
   })
   parser.on('partsLimit', () => refuse('Too many parts.'))
@@ -109,7 +117,10 @@ async function receive(req: IncomingMessage, path: string): Promise<Fields> {
 
 function parserFor(req: IncomingMessage) {
   try {
-    return busboy({ headers: req.headers, limits: { files: 2, parts: 5, fieldSize: 16_384, fileSize: ImageBytes } })
+    return busboy({
+      headers: req.headers,
+      limits: { files: 2, parts: 5, fieldSize: 16_384, fileSize: ImageBytesAtMost },
+    })
   } catch (cause) {
     throw new Failure('invalid_request', { detail: 'The multipart body has no boundary.', cause })
   }

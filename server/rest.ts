@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import express from 'express'
+import type express from 'express'
 import type { Logger } from 'pino'
 import type { z } from 'zod'
 import { type Actor, credentialHolder, credentialIn } from './actor.ts'
@@ -30,12 +30,27 @@ export const routes: Route[] = [
   { method: 'get', path: '/me', status: 200, does: 'account.whoami' },
   { method: 'get', path: '/channels', status: 200, does: 'channels.list', query: ListChannels.extend(paging) },
   { method: 'get', path: '/channels/:id', status: 200, does: 'channels.get' },
-  { method: 'post', path: '/posts', status: 201, does: 'posts.create', body: 'json', idempotent: true, location: '/posts/' },
+  {
+    method: 'post',
+    path: '/posts',
+    status: 201,
+    does: 'posts.create',
+    body: 'json',
+    idempotent: true,
+    location: '/posts/',
+  },
   { method: 'get', path: '/posts', status: 200, does: 'posts.list', query: ListPosts.extend(paging) },
   { method: 'get', path: '/posts/:id', status: 200, does: 'posts.get' },
   { method: 'delete', path: '/posts/:id', status: 204, does: 'posts.cancel' },
   { method: 'post', path: '/media', status: 201, does: 'media.create', body: 'file', location: '/media/' },
-  { method: 'post', path: '/media/upload-from-url', status: 201, does: 'media.uploadFromUrl', body: 'json', location: '/media/' },
+  {
+    method: 'post',
+    path: '/media/upload-from-url',
+    status: 201,
+    does: 'media.uploadFromUrl',
+    body: 'json',
+    location: '/media/',
+  },
   { method: 'get', path: '/media', status: 200, does: 'media.list', query: ListMedia.extend(paging) },
   { method: 'get', path: '/media/:id', status: 200, does: 'media.get' },
 ]
@@ -85,7 +100,9 @@ function routeOf(req: Request, res: Response): { route: Route; params: Record<st
   const fewest = Math.min(...matches.map(({ params }) => Object.keys(params).length))
   const candidates = matches.filter(({ params }) => Object.keys(params).length === fewest)
   const method = req.method === 'HEAD' ? 'GET' : req.method
-  const methods = candidates.flatMap(({ route }) => (route.method === 'get' ? ['GET', 'HEAD'] : [route.method.toUpperCase()]))
+  const methods = candidates.flatMap(({ route }) =>
+    route.method === 'get' ? ['GET', 'HEAD'] : [route.method.toUpperCase()],
+  )
   res.set('Allow', [...methods, 'OPTIONS'].join(', '))
   if (method === 'OPTIONS') {
     res.set('Access-Control-Allow-Methods', methods.join(', '))
@@ -127,7 +144,8 @@ type Body = AsyncDisposable & { value: unknown; digested: Uint8Array }
 
 async function readBody({ files }: Installation, route: Route, req: Request): Promise<Body> {
   if (route.body === 'file') return receiveFile(files, req)
-  if (route.body === undefined) return { value: undefined, digested: new Uint8Array(), [Symbol.asyncDispose]: async () => {} }
+  if (route.body === undefined)
+    return { value: undefined, digested: new Uint8Array(), [Symbol.asyncDispose]: async () => {} }
   const { value, bytes } = await readJson(req, JsonBytes)
   const digested = createHash('sha256').update(bytes).digest()
   return { value, digested, [Symbol.asyncDispose]: async () => {} }
@@ -147,13 +165,19 @@ function inputOf(route: Route, params: Record<string, string>, query: Record<str
   if (parsed?.error) throw formFailure(parsed.error)
   const unknown = route.query ? undefined : Object.keys(query)[0]
   if (unknown !== undefined)
-    throw new Failure('invalid_request', { errors: [{ path: unknown, code: 'unknown_field', message: 'There is no such parameter.' }] })
+    throw new Failure('invalid_request', {
+      errors: [{ path: unknown, code: 'unknown_field', message: 'There is no such parameter.' }],
+    })
   if (route.body === undefined) return { ...params, ...(parsed?.data as object | undefined) }
   if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw new Failure('invalid_request', { errors: [{ path: '', code: 'invalid_type', message: 'The body must be a JSON object.' }] })
+    throw new Failure('invalid_request', {
+      errors: [{ path: '', code: 'invalid_type', message: 'The body must be a JSON object.' }],
+    })
   const clash = Object.keys(params).find((name) => Object.hasOwn(body, name))
   if (clash !== undefined)
-    throw new Failure('invalid_request', { errors: [{ path: clash, code: 'unknown_field', message: 'This is named by the path.' }] })
+    throw new Failure('invalid_request', {
+      errors: [{ path: clash, code: 'unknown_field', message: 'This is named by the path.' }],
+    })
   return { ...params, ...body }
 }
 
@@ -200,7 +224,9 @@ export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, re
 }
 
 function challenge(req: Request): string {
-  return credentialIn(req.headers.authorization) ? 'Bearer realm="punctual", error="invalid_token"' : 'Bearer realm="punctual"'
+  return credentialIn(req.headers.authorization)
+    ? 'Bearer realm="punctual", error="invalid_token"'
+    : 'Bearer realm="punctual"'
 }
 
 // The rest of a refused body is read for a moment and thrown away: closed at once, the caller would see a reset and no answer.

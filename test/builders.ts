@@ -53,34 +53,30 @@ export async function someDeliveries(
 ): Promise<string[]> {
   const rows = wanted.map((one) => ({ ...one, postId: uuidv7(), id: uuidv7() }))
   await db.transaction(async (tx) => {
-    await tx
-      .insert(posts)
-      .values(
-        rows.map(({ postId, organisationId, dueAt, text = 'hello' }) => ({
-          id: postId,
-          organisationId,
-          type: 'schedule' as const,
-          date: dueAt,
-          content: text,
-          createdByKind: 'member' as const,
-          createdById: uuidv7(),
-          createdByName: 'test',
-        })),
-      )
-    await tx
-      .insert(deliveries)
-      .values(
-        rows.map(({ id, postId, organisationId, channelId, dueAt, state = 'scheduled' }) => ({
-          id,
-          organisationId,
-          postId,
-          channelId,
-          dueAt,
-          state,
-          position: 0,
-          publishKey: id,
-        })),
-      )
+    await tx.insert(posts).values(
+      rows.map(({ postId, organisationId, dueAt, text = 'hello' }) => ({
+        id: postId,
+        organisationId,
+        type: 'schedule' as const,
+        date: dueAt,
+        content: text,
+        createdByKind: 'member' as const,
+        createdById: uuidv7(),
+        createdByName: 'test',
+      })),
+    )
+    await tx.insert(deliveries).values(
+      rows.map(({ id, postId, organisationId, channelId, dueAt, state = 'scheduled' }) => ({
+        id,
+        organisationId,
+        postId,
+        channelId,
+        dueAt,
+        state,
+        position: 0,
+        publishKey: id,
+      })),
+    )
     await wakeAtDue(
       tx,
       rows.map(({ id }) => id),

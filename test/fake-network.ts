@@ -56,7 +56,12 @@ export async function startFakeServer() {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const end = () => new Promise<void>((done) => server.close(() => done()) && server.closeAllConnections())
-  return Object.assign(fake, { url, end })
+  const reset = () => {
+    Object.assign(fake, { behave: publishAndAnswer, keyed: false, isTokenGood: () => true })
+    received.length = 0
+    posts.length = 0
+  }
+  return Object.assign(fake, { url, end, reset })
 }
 
 export type FakeServer = Awaited<ReturnType<typeof startFakeServer>>

@@ -100,7 +100,7 @@ export async function until<T>(
 function start(args: string[], env: Record<string, string>): Started {
   const child: ChildProcess = spawn(process.execPath, args, {
     cwd: Root,
-    env: { PATH: process.env.PATH ?? '', ...env } as NodeJS.ProcessEnv,
+    env: { NODE_ENV: 'production', PATH: process.env.PATH ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let log = ''

@@ -1,0 +1,65 @@
+import { eq } from 'drizzle-orm'
+import type { Db } from '../db/client.ts'
+import { deliveries } from '../db/schema.ts'
+import { aChannel, anOrganisation } from './builders.ts'
+import { testDatabase } from './database.ts'
+import { startFakeServer } from './fake-network.ts'
+import { type Started, startWorker, testSite, until } from './processes.ts'
+
+export const kinds = ['keyed', 'readable', 'blind'] as const
+export type Kind = (typeof kinds)[number]
+
+/** A database, a site and a fake social network, with one organisation: what a test of the engine plays on. */
+export async function world() {
+  const database = await testDatabase()
+  const { db } = database
+  const site = await testSite(database.url)
+  const fake = await startFakeServer()
+  const { organisationId } = await anOrganisation(db)
+  const running: Started[] = []
+  return {
+    db,
+    site,
+    fake,
+    organisationId,
+    /** A worker that knows a network of each kind, and `other`, a second readable one. */
+    async worker({ env = {}, refreshTo }: { env?: Record<string, string>; refreshTo?: string } = {}) {
+      const refresh = refreshTo ? { refreshTo } : {}
+      const named = kinds.map((repeatedSend) => ({
+        name: repeatedSend as string,
+        url: fake.url,
+        repeatedSend,
+        ...refresh,
+      }))
+      const networks = [...named, { name: 'other', url: fake.url, repeatedSend: 'readable' as const }]
+      const started = await startWorker(site, { networks, env })
+      running.push(started)
+      return started
+    },
+    channel: (network: string, token = 'good') => aChannel(db, site.secretKey, { organisationId, network, token }),
+    /** Stop the workers and let the fake behave again. */
+    async rest() {
+      await Promise.all(running.splice(0).map((process) => process.stop()))
+      fake.reset()
+    },
+    async end() {
+      await Promise.all([fake.end(), site.end()])
+      await database.end()
+    },
+  }
+}
+
+export type World = Awaited<ReturnType<typeof world>>
+
+export async function deliveryOf(db: Db, id: string) {
+  const [row] = await db.select().from(deliveries).where(eq(deliveries.id, id))
+  return row!
+}
+
+/** Wait until a delivery is in one of `states`, and return it. */
+export function untilState(db: Db, id: string, ...states: string[]) {
+  return until(async () => {
+    const row = await deliveryOf(db, id)
+    return states.includes(row.state) && row
+  })
+}
