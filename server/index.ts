@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   const stop = () => {
     if (draining) return
     draining = true
-    drain(server, log)
+    void drain(server, log)
       .then(end)
       .then(() => process.exit(0))
   }

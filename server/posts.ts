@@ -1,16 +1,13 @@
-import { and, eq, inArray, sql } from 'drizzle-orm'
-import { v7 as uuidv7 } from 'uuid'
+import { and, eq, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
-import { deliveries, postMedia, posts as postsTable } from '../db/schema.ts'
+import { posts as postsTable } from '../db/schema.ts'
 import { recordPublished } from '../jobs/ledger.ts'
-import type { Networks } from '../jobs/networks/registry.ts'
-import { cancel, type Found, lockDeliveries, reschedule, sendAgain } from '../jobs/orders.ts'
-import { wakeAtDue } from '../jobs/queue.ts'
-import type { Actor } from './actor.ts'
+import { cancel, type Found, lockDeliveries, sendAgain } from '../jobs/orders.ts'
 import { isAfter, type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure, type FailureCode } from './errors.ts'
 import { ById, CreatePost, ListPosts, Resolve, UpdatePost } from './forms.ts'
 import { once } from './idempotency.ts'
+import { changeDeliveries, insertDeliveries, insertPost, readPost, replaceMedia } from './post-rows.ts'
 import { factsFor, missingThings, obstacles, type Wanted } from './rules.ts'
 import { iso, type Post, type PostRow, postView, showPost } from './status.ts'
 import { needs, router } from './trpc.ts'
@@ -112,14 +109,7 @@ export const posts = router({
   retry: needs('posts:write')
     .input(ById)
     .mutation(({ ctx, input: { id } }) =>
-      once(ctx, `POST /posts/${id}/retry`, async (tx) => {
-        const failed = (await lockDeliveries(tx, ctx.organisationId, id)).filter(({ state }) => state === 'failed')
-        const post = await readPost(tx, ctx.organisationId, id)
-        if (failed.length === 0) throw new Failure('nothing_to_retry')
-        await demandConnected(tx, ctx.organisationId, post, failed)
-        await sendAgain(tx, failed)
-        return readPost(tx, ctx.organisationId, id)
-      }),
+      once(ctx, `POST /posts/${id}/retry`, (tx) => retryPost(tx, ctx.organisationId, id)),
     ),
 
   resolve: needs('posts:write')
@@ -174,13 +164,17 @@ type AttemptRow = {
   reply: string | null
 }
 
-/** A post of the organisation as callers see it. Throws `not_found`, for another organisation's just the same. */
-export async function readPost(tx: Tx, organisationId: string, id: string): Promise<Post> {
-  const [row] = await tx.execute<PostRow>(
-    sql`select p.*, v.* from posts p, ${postView} where p.id = ${id} and p.organisation_id = ${organisationId}`,
+/** Send the failed deliveries of a post again, or only the one on `channelId`. Throws `nothing_to_retry`. */
+export async function retryPost(tx: Tx, organisationId: string, id: string, channelId?: string): Promise<Post> {
+  const found = await lockDeliveries(tx, organisationId, id)
+  const failed = found.filter(
+    (one) => one.state === 'failed' && (channelId === undefined || one.channelId === channelId),
   )
-  if (!row) throw new Failure('not_found')
-  return showPost(row)
+  const post = await readPost(tx, organisationId, id)
+  if (failed.length === 0) throw new Failure('nothing_to_retry')
+  await demandConnected(tx, organisationId, post, failed)
+  await sendAgain(tx, failed)
+  return readPost(tx, organisationId, id)
 }
 
 /** Throws `unprocessable` with everything that is in the way; returns the database's clock. */
@@ -194,85 +188,6 @@ async function demandPossible(
   const errors = isDraft ? missingThings(wanted, facts) : obstacles(wanted, facts, { checksDate })
   if (errors.length > 0) throw new Failure('unprocessable', { errors })
   return facts.now
-}
-
-async function insertPost(
-  tx: Tx,
-  organisationId: string,
-  type: Post['type'],
-  wanted: Wanted,
-  actor: Actor,
-): Promise<string> {
-  const id = uuidv7()
-  const { content, date } = wanted
-  const createdBy = { createdByKind: actor.kind, createdById: actor.id, createdByName: actor.name }
-  await tx.insert(postsTable).values({ id, organisationId, type, content, date, ...createdBy })
-  await replaceMedia(tx, organisationId, id, wanted.mediaIds)
-  return id
-}
-
-async function replaceMedia(tx: Tx, organisationId: string, postId: string, mediaIds: string[]): Promise<void> {
-  await tx.delete(postMedia).where(and(eq(postMedia.postId, postId), eq(postMedia.organisationId, organisationId)))
-  const rows = mediaIds.map((mediaId, position) => ({ organisationId, postId, mediaId, position }))
-  if (rows.length > 0) await tx.insert(postMedia).values(rows)
-}
-
-type NewDeliveries = {
-  organisationId: string
-  postId: string
-  channelIds: string[]
-  state: 'draft' | 'scheduled'
-  dueAt: Date | null
-}
-
-async function insertDeliveries(tx: Tx, networks: Networks, wanted: NewDeliveries): Promise<void> {
-  const { channelIds, ...shared } = wanted
-  if (channelIds.length === 0) return
-  const networkOf = await tx.query.channels.findMany({
-    columns: { id: true, network: true },
-    where: (channel) => and(eq(channel.organisationId, wanted.organisationId), inArray(channel.id, channelIds)),
-  })
-  const rows = channelIds.map((channelId, position) => {
-    const network = networkOf.find(({ id }) => id === channelId)!.network
-    const id = uuidv7()
-    return { id, ...shared, channelId, position, publishKey: networks[network]?.mintPublishKey?.() ?? id }
-  })
-  await tx.insert(deliveries).values(rows)
-  if (wanted.state === 'scheduled')
-    await wakeAtDue(
-      tx,
-      rows.map(({ id }) => id),
-    )
-}
-
-/** Bring a post's deliveries to what is wanted: channels left out leave, new ones come, the others get the new hour. */
-async function changeDeliveries(
-  tx: Tx,
-  networks: Networks,
-  change: { organisationId: string; postId: string; type: Post['type']; wanted: Wanted; found: Found[] },
-): Promise<void> {
-  const { organisationId, postId, type, wanted, found } = change
-  const to = { state: type === 'draft' ? 'draft' : 'scheduled', dueAt: wanted.date } as const
-  const leaving = found.filter(
-    ({ channelId, state }) => !wanted.channelIds.includes(channelId) && state !== 'cancelled',
-  )
-  const staying = found.filter(({ channelId }) => wanted.channelIds.includes(channelId))
-  await cancel(tx, leaving)
-  await tx.delete(deliveries).where(
-    and(
-      eq(deliveries.postId, postId),
-      eq(deliveries.state, 'cancelled'),
-      eq(deliveries.attemptNo, 0),
-      eq(deliveries.organisationId, organisationId),
-      inArray(
-        deliveries.id,
-        leaving.map(({ id }) => id),
-      ),
-    ),
-  )
-  await reschedule(tx, staying, to)
-  const arriving = wanted.channelIds.filter((id) => !found.some(({ channelId }) => channelId === id))
-  await insertDeliveries(tx, networks, { organisationId, postId, channelIds: arriving, ...to })
 }
 
 function isUnsent(state: string, maybeOut: boolean): boolean {
