@@ -16,6 +16,7 @@ import type { Deps } from './session.ts'
 import type { Times } from './times.ts'
 
 const PollMs = 1000 // the alarm makes it punctual
+const QueueConnections = 4 // the local queue fetches and completes in batches
 const LiveWithinMs = 30_000
 const CanaryWithinMs = 60_000
 
@@ -101,6 +102,7 @@ function settings(concurrency: number, log: Logger) {
   return {
     concurrency,
     pollInterval: PollMs,
+    maxPoolSize: QueueConnections,
     logger,
     preset: {
       worker: {
