@@ -9,7 +9,6 @@ import { variablesWith } from '../db/env.ts'
 const Root = join(import.meta.dirname, '..')
 const Bundles = {
   start: 'server/start.ts',
-  leash: 'server/leash.ts',
   web: 'server/index.ts',
   worker: 'jobs/index.ts',
   admin: 'server/admin.ts',
@@ -17,10 +16,9 @@ const Bundles = {
 
 /**
  * Make what production runs: the pages in build/remix and public/build, one bundle a process in build/, and the
- * migrations beside them. `--pages` makes the pages alone, `--missing` nothing where a build is there already.
+ * migrations beside them. `--missing` makes nothing where a build is there already.
  */
-if (process.argv.includes('--pages')) await buildPages()
-else if (!(process.argv.includes('--missing') && isBuilt())) await build()
+if (!(process.argv.includes('--missing') && isBuilt())) await build()
 
 function isBuilt(): boolean {
   return existsSync(join(Root, 'build/web.js')) // written last

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 
 /** A process that is kept running until `stop`. */
 export type Child = { stop(): Promise<void>; kill(): void }
 
-const Leash = join(import.meta.dirname, `leash${extname(import.meta.filename)}`) // in build/ and server/ alike
+const Leash = join(import.meta.dirname, '../server/leash.js') // from build/ and server/ alike
 const FirstPauseMs = 1000
 const LongestPauseMs = 30_000
 const StopMs = 60_000 // a send that is under way has at most 30 s

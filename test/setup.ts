@@ -1,5 +1,7 @@
 import { afterEach } from 'vitest'
 
+delete process.env.BASE_URL // the test runner's own, and no address
+
 const unexpected: unknown[][] = []
 console.error = (...args: unknown[]) => unexpected.push(args)
 
