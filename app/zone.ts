@@ -42,3 +42,9 @@ export function offsetAt(instant: Date, zone: string): string {
 export function startOfDay(now: Date, zone: string): Date {
   return DateTime.fromJSDate(now, { zone }).startOf('day').toJSDate()
 }
+
+/** The next full hour on a clock in `zone` that is at least ten minutes away. */
+export function nextHour(zone: string): { date: string; time: string } {
+  const soon = DateTime.now().setZone(zone).plus({ minutes: 10 })
+  return clockAt(soon.startOf('hour').plus({ hours: 1 }).toJSDate(), zone)
+}

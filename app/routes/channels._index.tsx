@@ -1,0 +1,116 @@
+import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
+import { Form, useLoaderData } from '@remix-run/react'
+import { Megaphone } from 'lucide-react'
+import type { Channel } from '../../server/channels.ts'
+import { ConnectChannel, Disconnect } from '../../server/forms.ts'
+import { answer, signedIn } from '../api.ts'
+import { useMay } from '../ui/account.ts'
+import { Button } from '../ui/button.tsx'
+import { NetworkMark } from '../ui/channel-mark.tsx'
+import { ChannelRow } from '../ui/channel-row.tsx'
+import { Connect, canConnect } from '../ui/connect.tsx'
+import { DisconnectForm } from '../ui/disconnect.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Empty, PageHead } from '../ui/page.tsx'
+
+export const meta: MetaFunction = () => [{ title: 'Channels · Punctual' }]
+
+export async function loader(args: LoaderFunctionArgs) {
+  const { api } = signedIn(args)
+  const [channels, gone, networks] = await Promise.all([
+    api.channels.list({ limit: 100 }),
+    api.channels.list({ limit: 100, status: 'DISCONNECTED' }),
+    api.channels.networks(),
+  ])
+  const asked = Object.fromEntries(new URL(args.request.url).searchParams)
+  return json({ channels: channels.data, gone: gone.data, networks, asked })
+}
+
+export async function action(args: ActionFunctionArgs) {
+  const { api } = signedIn(args)
+  const form = await args.request.formData()
+  if (form.get('intent') === 'disconnect')
+    return answer(form, Disconnect, async (wanted) => {
+      await api.channels.disconnect(wanted)
+      return redirect('/channels?disconnected')
+    })
+  return answer(form, ConnectChannel, async (wanted) => {
+    const begun = await api.channels.connect(wanted)
+    return 'url' in begun ? json({ continueTo: begun.url }) : redirect(`/channels?connected=${begun.channel.id}`)
+  })
+}
+
+export default function Channels() {
+  const { channels, gone, asked } = useLoaderData<typeof loader>()
+  const { manage } = useMay()
+  const connected = channels.find(({ id }) => id === asked.connected)
+  return (
+    <>
+      <PageHead title="Channels" lead="Where your posts go out." />
+      {connected ? <Notice key={connected.id}>{connected.name} is connected.</Notice> : null}
+      {'disconnected' in asked ? <Notice>The channel is disconnected.</Notice> : null}
+      {manage ? <NewChannel /> : null}
+      {channels.length > 0 ? <List channels={channels} /> : <NoChannels />}
+      {gone.length > 0 ? (
+        <>
+          <h2 className="mb-3 mt-10 text-sm font-medium text-muted">Disconnected</h2>
+          <List channels={gone} />
+        </>
+      ) : null}
+    </>
+  )
+}
+
+function NewChannel() {
+  const { networks, asked, channels, gone } = useLoaderData<typeof loader>()
+  const channel = [...channels, ...gone].find(({ id }) => id === asked.reconnect)
+  const network = networks.find(({ key }) => key === (channel?.network ?? asked.connect))
+  return (
+    <div className="mb-6 space-y-4">
+      <Form action="/channels" className="flex flex-wrap gap-2" preventScrollReset>
+        {networks
+          .filter(({ key }) => canConnect(key))
+          .map(({ key, name }) => (
+            <Button key={key} type="submit" name="connect" value={key}>
+              <NetworkMark network={key} />
+              Connect {name}
+            </Button>
+          ))}
+      </Form>
+      {network ? <Connect network={network} channel={channel} /> : null}
+    </div>
+  )
+}
+
+function List({ channels }: { channels: Channel[] }) {
+  const { asked } = useLoaderData<typeof loader>()
+  const { manage } = useMay()
+  return (
+    <ul className="divide-y divide-line rounded-2xl border border-line bg-panel shadow-sm">
+      {channels.map((channel) => (
+        <li key={channel.id}>
+          <ChannelRow channel={channel} />
+          {manage && asked.disconnect === channel.id ? (
+            <div className="px-4 pb-4 sm:px-5">
+              <DisconnectForm channel={channel} />
+            </div>
+          ) : null}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function NoChannels() {
+  const { manage } = useMay()
+  return (
+    <Empty icon={<Megaphone aria-hidden />} title="No channel yet">
+      <p>
+        A channel is an account that posts go out on.{' '}
+        {manage
+          ? 'A feed takes one click and needs no account anywhere: a good one to begin with.'
+          : 'An owner or an admin of this organisation connects the first one.'}
+      </p>
+    </Empty>
+  )
+}

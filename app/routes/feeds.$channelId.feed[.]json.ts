@@ -1,0 +1,7 @@
+import type { LoaderFunctionArgs } from '@remix-run/node'
+import { shown } from '../api.ts'
+
+export async function loader({ params, context: { api } }: LoaderFunctionArgs) {
+  const feed = await shown(api.feeds.json({ channelId: params.channelId! }))
+  return new Response(feed, { headers: { 'Content-Type': 'application/feed+json; charset=utf-8' } })
+}

@@ -1,0 +1,106 @@
+import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
+import { useLoaderData, useLocation } from '@remix-run/react'
+import type { Api } from '../../server/router.ts'
+import type { Post } from '../../server/status.ts'
+import { problemOf, shown, signedIn } from '../api.ts'
+import { compose, composing } from '../compose.ts'
+import { useMay } from '../ui/account.ts'
+import { Attempts } from '../ui/attempts.tsx'
+import { Composer } from '../ui/composer.tsx'
+import { Deliveries } from '../ui/deliveries.tsx'
+import { useLive } from '../ui/live.ts'
+import { Notice } from '../ui/notice.tsx'
+import { PostHead } from '../ui/post-head.tsx'
+import { PostShown } from '../ui/post-shown.tsx'
+import { clockAt, nextHour } from '../zone.ts'
+
+export const meta: MetaFunction = () => [{ title: 'Post · Punctual' }]
+
+export async function loader(args: LoaderFunctionArgs) {
+  const { api, member } = signedIn(args)
+  const post = await shown(api.posts.get({ id: args.params.id! }))
+  const [channels, gone, media, attempts] = await Promise.all([
+    api.channels.list({ limit: 100 }),
+    api.channels.list({ limit: 100, status: 'DISCONNECTED' }),
+    Promise.all(post.mediaIds.map((id) => api.media.get({ id }))),
+    api.posts.attempts({ id: post.id }),
+  ])
+  const clock = post.date ? clockAt(post.date, member.timeZone) : nextHour(member.timeZone)
+  const start = { content: post.content, channelIds: post.channelIds, ...clock }
+  const deed = new URL(args.request.url).searchParams.get('said') ?? ''
+  const said = post.status === 'PUBLISHED' ? null : (saids[deed] ?? null)
+  return json({ post, channels: channels.data, gone: gone.data, media, attempts, start, said })
+}
+
+const saids: Record<string, string> = {
+  schedule: 'The post is scheduled.',
+  now: 'The post goes out now.',
+  draft: 'The draft is saved.',
+  save: 'Your changes are saved.',
+  cancel: 'The post is cancelled.',
+  retry: 'It is tried again now.',
+  published: 'Noted: it is there.',
+  not_published: 'It is sent again now.',
+  cancelled: 'It stays unsent.',
+}
+
+export async function action(args: ActionFunctionArgs) {
+  const { api, member } = signedIn(args)
+  const id = args.params.id!
+  const form = await args.request.formData()
+  const intent = String(form.get('intent'))
+  if (composing.includes(intent)) return compose(api, form, member.timeZone, await shown(api.posts.get({ id })))
+  try {
+    const isGone = await decide(api, id, intent, form)
+    return redirect(isGone ? '/?removed' : `/posts/${id}?said=${intent}`)
+  } catch (error) {
+    const { detail, errors, status } = problemOf(error)
+    return json({ intent, problem: errors[0]?.message ?? detail, channelId: form.get('channelId') }, status)
+  }
+}
+
+/** Do what a button of the page's says. True when the post is no more. */
+async function decide(api: Api, id: string, intent: string, form: FormData): Promise<boolean> {
+  if (intent === 'cancel') {
+    const { status } = await api.posts.get({ id })
+    await api.posts.cancel({ id })
+    return status === 'DRAFT'
+  }
+  if (intent === 'retry') await api.posts.retry({ id })
+  else {
+    const typed = form.get('url')
+    const url = intent === 'published' && typed ? { url: String(typed) } : {}
+    const resolution = { id, channelId: String(form.get('channelId')), outcome: intent, ...url }
+    await api.posts.resolve(resolution as Parameters<Api['posts']['resolve']>[0])
+  }
+  return false
+}
+
+export default function ShowPost() {
+  const { post, channels, gone, media, attempts, start, said } = useLoaderData<typeof loader>()
+  const { write } = useMay()
+  const { key } = useLocation() // the same sentence is said again after the next press
+  useLive([post])
+  const isEditable = write && mayChange(post)
+  const isQuiet = post.deliveries.every(({ status, error }) => !error && ['DRAFT', 'SCHEDULED'].includes(status))
+  return (
+    <>
+      {said ? <Notice key={key}>{said}</Notice> : null}
+      <PostHead post={post} isEditable={isEditable} />
+      <div className="space-y-6">
+        {isQuiet && isEditable ? null : <Deliveries post={post} channels={[...channels, ...gone]} />}
+        {isEditable ? (
+          <Composer key={post.id} post={post} channels={channels} media={media} start={start} />
+        ) : (
+          <PostShown post={post} media={media} />
+        )}
+        <Attempts attempts={attempts} channels={[...channels, ...gone]} />
+      </div>
+    </>
+  )
+}
+
+function mayChange({ status, deliveries }: Post): boolean {
+  const open = ['DRAFT', 'SCHEDULED', 'HELD', 'CANCELLED']
+  return status !== 'CANCELLED' && deliveries.every((delivery) => open.includes(delivery.status))
+}

@@ -1,0 +1,41 @@
+import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
+import { useLoaderData } from '@remix-run/react'
+import { shown, signedIn } from '../api.ts'
+import { compose } from '../compose.ts'
+import { useMay } from '../ui/account.ts'
+import { Composer } from '../ui/composer.tsx'
+import { PageHead } from '../ui/page.tsx'
+import { nextHour } from '../zone.ts'
+
+export const meta: MetaFunction = () => [{ title: 'New post · Punctual' }]
+
+export async function loader(args: LoaderFunctionArgs) {
+  const { api, member } = signedIn(args)
+  const from = new URL(args.request.url).searchParams.get('from')
+  const [channels, model] = await Promise.all([
+    api.channels.list({ limit: 100 }),
+    from ? shown(api.posts.get({ id: from })) : null,
+  ])
+  const media = await Promise.all((model?.mediaIds ?? []).map((id) => shown(api.media.get({ id }))))
+  // With one channel there is nothing to choose.
+  const only = channels.data.length === 1 ? channels.data.map(({ id }) => id) : []
+  const { content, channelIds } = model ?? { content: '', channelIds: only }
+  return json({ channels: channels.data, media, start: { content, channelIds, ...nextHour(member.timeZone) } })
+}
+
+export async function action(args: ActionFunctionArgs) {
+  const { api, member } = signedIn(args)
+  return compose(api, await args.request.formData(), member.timeZone, null)
+}
+
+export default function NewPost() {
+  const { channels, media, start } = useLoaderData<typeof loader>()
+  const { write } = useMay()
+  if (!write) return <PageHead title="New post" lead="Your role in this organisation is to look, not to write." />
+  return (
+    <>
+      <PageHead title="New post" />
+      <Composer post={null} channels={channels} media={media} start={start} />
+    </>
+  )
+}

@@ -1,0 +1,149 @@
+import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
+import { Form, useActionData, useLoaderData } from '@remix-run/react'
+import { KeyRound } from 'lucide-react'
+import { ById, defaultScopes, NewKey, scopes } from '../../server/forms.ts'
+import { answer, signedIn } from '../api.ts'
+import { Button, ButtonLink, Submit } from '../ui/button.tsx'
+import { Instant } from '../ui/instant.tsx'
+import { KeyForm, NewKeyShown } from '../ui/key-form.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Empty, PageHead, Panel } from '../ui/page.tsx'
+import { instantOf } from '../zone.ts'
+
+export const meta: MetaFunction = () => [{ title: 'Developers › Access · Punctual' }]
+
+// A form without a tick is a mistake here, not a wish for the usual scopes.
+const KeyWithScopes = NewKey.extend({ scopes: NewKey.shape.scopes.unwrap() })
+
+export async function loader(args: LoaderFunctionArgs) {
+  const { api, member } = signedIn(args)
+  const mayMake = member.role === 'owner' || member.role === 'admin'
+  const asked = Object.fromEntries(new URL(args.request.url).searchParams)
+  const keys = mayMake ? await api.keys.list() : []
+  return json({ keys, mayMake, asked, scopes, defaultScopes, baseUrl: args.context.baseUrl })
+}
+
+export async function action(args: ActionFunctionArgs) {
+  const { api, member } = signedIn(args)
+  const form = await args.request.formData()
+  if (form.get('intent') === 'revoke')
+    return answer(form, ById, async (wanted) => {
+      await api.keys.revoke(wanted)
+      return redirect('/settings/developers/access?revoked')
+    })
+  form.set('expiresAt', endOfDay(String(form.get('expiresAt') ?? ''), member.timeZone))
+  return answer(form, KeyWithScopes, async ({ expiresAt, ...wanted }) => {
+    const { key } = await api.keys.create({ ...wanted, expiresAt: expiresAt?.toISOString() })
+    return json({ key })
+  })
+}
+
+function endOfDay(day: string, zone: string): string {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) return day
+  const next = new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10)
+  return instantOf(next, '00:00', zone)?.toISOString() ?? day
+}
+
+export default function Access() {
+  const { mayMake, asked, keys, baseUrl } = useLoaderData<typeof loader>()
+  const made = useActionData() as { key?: string } | undefined
+  if (!mayMake)
+    return <PageHead title="Developers › Access" lead="Owners and admins of this organisation make API keys here." />
+  return (
+    <>
+      <PageHead title="Developers › Access" lead="API keys act for this organisation, whoever made them.">
+        <Form preventScrollReset>
+          <Button type="submit" name="generate" value="" look="primary">
+            Generate key
+          </Button>
+        </Form>
+      </PageHead>
+      {'revoked' in asked ? <Notice>The key is revoked. It is refused from now on.</Notice> : null}
+      <div className="space-y-6">
+        {made?.key ? <NewKeyShown value={made.key} baseUrl={baseUrl} /> : null}
+        {'generate' in asked && !made?.key ? <KeyForm /> : null}
+        {keys.length > 0 ? <Keys /> : <NoKeys />}
+      </div>
+    </>
+  )
+}
+
+function Keys() {
+  const { keys, asked } = useLoaderData<typeof loader>()
+  return (
+    <ul className="divide-y divide-line rounded-2xl border border-line bg-panel shadow-sm">
+      {keys.map((key) => (
+        <li key={key.id} className="px-4 py-4 sm:px-5">
+          <div className="flex flex-wrap items-center gap-x-4 gap-y-3">
+            <div className="min-w-48 flex-1">
+              <p id={`key-${key.id}`} className="font-medium">
+                {key.name} <code className="ml-1 font-mono text-sm font-normal text-muted">…{key.last4}</code>
+              </p>
+              <p className="text-sm text-muted">{key.scopes.join(' · ')}</p>
+              <p className="mt-1 text-sm text-muted">
+                {key.lastUsedAt ? (
+                  <>
+                    Last used <Instant at={key.lastUsedAt} />
+                  </>
+                ) : (
+                  'Never used'
+                )}
+                {' · '}
+                <Expiry of={key} />
+              </p>
+            </div>
+            <Form preventScrollReset>
+              <Button type="submit" name="revoke" value={key.id} aria-describedby={`key-${key.id}`}>
+                Revoke
+              </Button>
+            </Form>
+          </div>
+          {asked.revoke === key.id ? <Revocation id={key.id} name={key.name} /> : null}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Expiry({ of: key }: { of: { expiresAt: string | null; expired: boolean } }) {
+  if (!key.expiresAt) return <>does not expire</>
+  if (key.expired)
+    return (
+      <span className="text-warn">
+        expired <Instant at={key.expiresAt} form="day" />
+      </span>
+    )
+  return (
+    <>
+      expires <Instant at={key.expiresAt} />
+    </>
+  )
+}
+
+function Revocation({ id, name }: { id: string; name: string }) {
+  return (
+    <div className="mt-4">
+      <Panel
+        title={`Revoke ${name}?`}
+        lead="Whatever uses it is refused from its next request on. This cannot be undone."
+      >
+        <Form method="post" className="flex gap-2">
+          <input type="hidden" name="intent" value="revoke" />
+          <input type="hidden" name="id" value={id} />
+          <Submit look="danger">Revoke key</Submit>
+          <ButtonLink to="/settings/developers/access" look="quiet">
+            Keep it
+          </ButtonLink>
+        </Form>
+      </Panel>
+    </div>
+  )
+}
+
+function NoKeys() {
+  return (
+    <Empty icon={<KeyRound aria-hidden />} title="No key yet">
+      <p>With a key, a program schedules posts on your channels through the API: a website, a script, an automation.</p>
+    </Empty>
+  )
+}

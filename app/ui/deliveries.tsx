@@ -1,0 +1,129 @@
+import { Form, Link } from '@remix-run/react'
+import { ArrowUpRight } from 'lucide-react'
+import type { Channel } from '../../server/channels.ts'
+import type { Delivery, Post } from '../../server/status.ts'
+import { useMay } from './account.ts'
+import { Submit } from './button.tsx'
+import { ChannelMark, networkName } from './channel-mark.tsx'
+import { controlClass } from './field.tsx'
+import { Instant } from './instant.tsx'
+import { Status } from './status.tsx'
+
+/** The post on each of its channels: where it stands, where it is to be read, or why not and what to do. */
+export function Deliveries({ post, channels }: { post: Post; channels: Channel[] }) {
+  if (post.deliveries.length === 0) return null
+  return (
+    <section aria-label="Deliveries" className="rounded-2xl border border-line bg-panel shadow-sm">
+      <ul className="divide-y divide-line">
+        {post.deliveries.map((delivery) => (
+          <li key={delivery.channelId} className="px-5 py-4 sm:px-6">
+            <DeliveryShown delivery={delivery} channel={channels.find(({ id }) => id === delivery.channelId)} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+type Shown = { delivery: Delivery; channel: Channel | undefined }
+
+function DeliveryShown({ delivery, channel }: Shown) {
+  const { network, status, error } = delivery
+  const name = channel?.name ?? networkName(network)
+  return (
+    <>
+      <div className="flex items-center gap-3">
+        <ChannelMark channel={channel ?? { name, network, picture: null }} />
+        <div className="min-w-0 flex-1">
+          <p className="truncate font-medium">{name}</p>
+          <p className="text-sm text-muted">
+            <WhatHappened delivery={delivery} />
+          </p>
+        </div>
+        <Status of={status} />
+      </div>
+      {error ? (
+        <div className="mt-3 rounded-lg bg-sunken px-3.5 py-2.5 text-sm sm:ml-12">
+          <p>{error.message}</p>
+          <p className="mt-0.5 text-muted">
+            {error.nextStep} <Remedy delivery={delivery} />
+          </p>
+        </div>
+      ) : null}
+      {status === 'NEEDS_REVIEW' ? <Review delivery={delivery} name={name} /> : null}
+    </>
+  )
+}
+
+function WhatHappened({ delivery: { network, status, url, publishedAt, nextAttemptAt } }: { delivery: Delivery }) {
+  if (status === 'PUBLISHED')
+    return (
+      <>
+        {publishedAt ? <Instant at={publishedAt} form="exact" /> : null}
+        {url ? (
+          <>
+            {' · '}
+            <a
+              href={url}
+              rel="noopener noreferrer"
+              className="inline-flex items-center gap-0.5 font-medium text-accent-ink underline underline-offset-2"
+            >
+              View post <ArrowUpRight aria-hidden className="size-3.5" />
+            </a>
+          </>
+        ) : null}
+      </>
+    )
+  if (nextAttemptAt && status === 'SCHEDULED')
+    return (
+      <>
+        Next try <Instant at={nextAttemptAt} form="exact" />
+      </>
+    )
+  if (status === 'PUBLISHING') return <>{nextAttemptAt ? 'Looking whether it is there' : 'On its way'}</>
+  return <>{networkName(network)}</>
+}
+
+function Remedy({ delivery: { status, channelId } }: { delivery: Delivery }) {
+  const { manage } = useMay()
+  if (status !== 'HELD' || !manage) return null
+  return (
+    <Link to={`/channels?reconnect=${channelId}`} className="font-medium text-accent-ink underline underline-offset-2">
+      Go to the channel
+    </Link>
+  )
+}
+
+/** Nobody but a person can tell any more whether it is out there. */
+function Review({ delivery: { channelId }, name }: { delivery: Delivery; name: string }) {
+  const { write } = useMay()
+  if (!write) return null
+  return (
+    <Form method="post" aria-label={`Decide on ${name}`} className="mt-4 space-y-3 sm:ml-12">
+      <input type="hidden" name="channelId" value={channelId} />
+      <div>
+        <label htmlFor={`url-${channelId}`} className="mb-1.5 block text-sm font-medium">
+          Look there. If you find it, its address
+        </label>
+        <input
+          id={`url-${channelId}`}
+          name="url"
+          type="url"
+          placeholder="https://… (may be left empty)"
+          className={`${controlClass} max-w-md`}
+        />
+      </div>
+      <div className="flex flex-wrap gap-2">
+        <Submit look="primary" name="intent" value="published">
+          It is there
+        </Submit>
+        <Submit name="intent" value="not_published" formNoValidate>
+          Send again
+        </Submit>
+        <Submit look="danger" name="intent" value="cancelled" formNoValidate>
+          Cancel
+        </Submit>
+      </div>
+    </Form>
+  )
+}

@@ -1,0 +1,90 @@
+import { ImagePlus, LoaderCircle, X } from 'lucide-react'
+import { useRef } from 'react'
+import { controlClass, FieldErrors } from './field.tsx'
+import type { Picked, useUploads } from './uploads.ts'
+
+type Problems = Record<string, string[]>
+
+/** The images of the post with their alt texts, and the way to add some. */
+export function Images({ uploads, problems }: { uploads: ReturnType<typeof useUploads>; problems: Problems }) {
+  const { media, coming, refused, add, remove } = uploads
+  const picker = useRef<HTMLInputElement>(null)
+  const drop = (id: string) => {
+    remove(id)
+    picker.current?.focus()
+  }
+  return (
+    <div className="space-y-3">
+      {media.map((one, index) => (
+        <Image key={one.id} image={one} no={index + 1} onRemove={() => drop(one.id)} problems={problems[one.id]} />
+      ))}
+      <FieldErrors id="media-problems" errors={problems.mediaIds} />
+      <label className="inline-flex min-h-9 cursor-pointer items-center gap-2 rounded-lg border border-line bg-panel px-3.5 py-1.5 text-sm font-medium shadow-sm hover:bg-sunken has-[:focus-visible]:outline has-[:focus-visible]:outline-2 has-[:focus-visible]:outline-offset-2 has-[:focus-visible]:outline-accent-ink">
+        {coming > 0 ? (
+          <LoaderCircle aria-hidden className="size-4 motion-safe:animate-spin" />
+        ) : (
+          <ImagePlus aria-hidden className="size-4" />
+        )}
+        Add media
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          accept="image/jpeg,image/png,image/gif,image/webp,image/avif"
+          aria-describedby="media-problems"
+          className="sr-only"
+          onChange={(event) => {
+            void add([...(event.currentTarget.files ?? [])])
+            event.currentTarget.value = '' // the same file may be picked again
+          }}
+        />
+      </label>
+      <div role="status" className="space-y-1 text-sm text-muted empty:hidden">
+        {coming > 0 ? <p>{coming === 1 ? 'One image is coming up.' : `${coming} images are coming up.`}</p> : null}
+        {refused.map(({ name, problem }) => (
+          <p key={name} className="text-bad">
+            {name}: {problem}
+          </p>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+type ImageProps = { image: Picked; no: number; onRemove: () => void; problems: string[] | undefined }
+
+function Image({ image, no, onRemove, problems }: ImageProps) {
+  const { id, url, thumbnailUrl, alt } = image
+  return (
+    <fieldset aria-label={`Image ${no}`} className="rounded-xl border border-line p-3">
+      <input type="hidden" name="mediaIds" value={id} />
+      <div className="flex gap-3">
+        <img src={thumbnailUrl ?? url} alt="" className="size-20 shrink-0 rounded-lg bg-sunken object-cover" />
+        <div className="min-w-0 flex-1">
+          <label htmlFor={`alt-${id}`} className="mb-1 block text-sm font-medium">
+            Alt text
+          </label>
+          <input
+            id={`alt-${id}`}
+            name={`alt.${id}`}
+            defaultValue={alt}
+            maxLength={1500}
+            aria-invalid={problems ? true : undefined}
+            aria-describedby={`problems-${id}`}
+            placeholder="What is to be seen, for those who do not see it"
+            className={controlClass}
+          />
+        </div>
+        <button
+          type="button"
+          onClick={onRemove}
+          aria-label={`Remove image ${no}`}
+          className="grid size-8 shrink-0 place-items-center rounded-lg text-muted hover:bg-sunken hover:text-ink"
+        >
+          <X aria-hidden className="size-4" />
+        </button>
+      </div>
+      <FieldErrors id={`problems-${id}`} errors={problems} />
+    </fieldset>
+  )
+}

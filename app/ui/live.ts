@@ -1,0 +1,26 @@
+import { useRevalidator } from '@remix-run/react'
+import { useEffect } from 'react'
+import type { Post } from '../../server/status.ts'
+
+const EveryMs = 2000
+
+type Moving = Pick<Post, 'date'> & { deliveries: Pick<Post['deliveries'][number], 'status' | 'nextAttemptAt'>[] }
+
+/** Read the page again every 2 s while one of `posts` is due or under way, and the tab is in sight. */
+export function useLive(posts: Moving[]): void {
+  const { state, revalidate } = useRevalidator()
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (state === 'idle' && !document.hidden && posts.some((post) => isMoving(post, Date.now()))) revalidate()
+    }, EveryMs)
+    return () => clearInterval(timer)
+  }, [posts, state, revalidate])
+}
+
+function isMoving({ date, deliveries }: Moving, nowMs: number): boolean {
+  return deliveries.some(({ status, nextAttemptAt }) => {
+    const dueAt = nextAttemptAt ?? date
+    if (status === 'PUBLISHING') return !nextAttemptAt || Date.parse(nextAttemptAt) <= nowMs
+    return status === 'SCHEDULED' && dueAt !== null && Date.parse(dueAt) <= nowMs
+  })
+}

@@ -1,0 +1,19 @@
+import { CircleCheck } from 'lucide-react'
+import { type ReactNode, useEffect, useRef } from 'react'
+
+/** What has just come to pass, where the part that did it is gone: reading goes on here. */
+export function Notice({ children }: { children: ReactNode }) {
+  const box = useRef<HTMLParagraphElement>(null)
+  useEffect(() => box.current?.focus(), [])
+  return (
+    <p
+      ref={box}
+      role="status"
+      tabIndex={-1}
+      className="mb-5 flex items-center gap-2 rounded-lg bg-good/10 px-3.5 py-2.5 text-sm text-good"
+    >
+      <CircleCheck aria-hidden className="size-4 shrink-0" />
+      <span>{children}</span>
+    </p>
+  )
+}

@@ -1,0 +1,30 @@
+import type { Media } from '../../server/media.ts'
+import type { Post } from '../../server/status.ts'
+import { Card } from './page.tsx'
+
+type ShownMedia = Pick<Media, 'id' | 'url' | 'thumbnailUrl' | 'alt'>
+
+/** A post that is no longer changed, as it was written. */
+export function PostShown({ post, media }: { post: Post; media: ShownMedia[] }) {
+  return (
+    <Card>
+      {post.content ? <p className="whitespace-pre-wrap break-words">{post.content}</p> : null}
+      {media.length > 0 ? (
+        <ul className={`grid grid-cols-2 gap-3 sm:grid-cols-3 ${post.content ? 'mt-4' : ''}`}>
+          {media.map(({ id, url, thumbnailUrl, alt }) => (
+            <li key={id}>
+              <a href={url} className="block">
+                <img
+                  src={thumbnailUrl ?? url}
+                  alt={alt || 'Image without alt text'}
+                  className="aspect-video w-full rounded-lg bg-sunken object-cover"
+                />
+              </a>
+              {alt ? <p className="mt-1 line-clamp-2 text-xs text-muted">{alt}</p> : null}
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </Card>
+  )
+}
