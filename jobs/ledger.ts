@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { type Db, sqlStateOf, type Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
 import type { Publication } from './networks/network.ts'
-import { wakeChannel, wakeLook } from './queue.ts'
+import { wakeAtDue, wakeChannel, wakeLook } from './queue.ts'
 import type { Times } from './times.ts'
 
 // The state machine of deliveries, as the worker moves it: one SQL statement a transition, its guard in the WHERE, the
@@ -176,14 +176,14 @@ export async function recordPublished(
  * A day after its hour it has failed instead (`gave_up`; needs_review where something may be out).
  */
 export async function postpone(
-  tx: Tx,
+  db: Db,
   times: Times,
   claimed: Claimed,
   wait: { waitMs: number; countsAsStep: boolean; pausesChannel: boolean; error: DeliveryError | null },
   ending: Ending,
 ): Promise<void> {
   const over = sql`d.due_at < now() - ${ms(times.giveUpMs)}`
-  await tx.execute(sql`
+  const statement = sql`
     with channel as (
       select id from channels where id = ${claimed.channelId} and ${wait.pausesChannel} for no key update
     ), paused as (
@@ -197,7 +197,12 @@ export async function postpone(
       where ${isOurs(claimed)} and (select count(*) from channel) >= 0
       returning d.id
     )
-    ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`)
+    ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`
+  await db.transaction(async (tx) => {
+    await tx.execute(statement)
+    // At once: the task goes on down the channel by itself.
+    if (wait.waitMs > 0) await wakeAtDue(tx, [claimed.id])
+  })
 }
 
 /** Surely not sent, and will not pass: failed, or put before a person where something may be out. */

@@ -4,7 +4,7 @@ import type { DeliveryError } from '../db/schema.ts'
 import { json, leaseCleared, ms, recordPublished } from './ledger.ts'
 import { type Network, type Publication, PublishError } from './networks/network.ts'
 import { OutboundError } from './outbound.ts'
-import { type Payloads, wakeChannel, wakeLook } from './queue.ts'
+import { type Payloads, wakeAtDue, wakeChannel, wakeLook } from './queue.ts'
 import { type Deps, openSession, refreshed, type SealedChannel } from './session.ts'
 import { backoff } from './times.ts'
 
@@ -160,6 +160,7 @@ async function freeChannel(
     await tx.execute(sql`
       update deliveries set ${change}, look_at = null, look_token = null, absent_at = null, ${leaseCleared}
       where id = ${id} and look_token = ${lookToken} and state = 'uncertain'`)
+    await wakeAtDue(tx, [id])
     await wakeChannel(tx, channelId)
   })
 }

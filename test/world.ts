@@ -31,7 +31,11 @@ export async function world() {
         repeatedSend,
         ...refresh,
       }))
-      const networks = [...named, { name: 'other', url: fake.url, repeatedSend: 'readable' as const }]
+      const networks = [
+        { name: 'unreachable', url: 'http://127.0.0.1:9', repeatedSend: 'readable' as const },
+        ...named,
+        { name: 'other', url: fake.url, repeatedSend: 'readable' as const },
+      ]
       const started = await startWorker(site, { networks, env })
       running.push(started)
       return started

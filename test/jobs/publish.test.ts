@@ -266,6 +266,21 @@ describe('what a network says', () => {
     expect(w.fake.received).toHaveLength(0)
   })
 
+  test('a network that cannot be reached is tried again at its time, by a wake-up of the delivery itself', async () => {
+    const { id } = await one('unreachable')
+    await w.worker()
+    const row = await until(async () => {
+      const current = await deliveryOf(w.db, id)
+      return current.backoffStep > 0 && current.state === 'scheduled' && current
+    })
+    expect(row).toMatchObject({ maybeOut: false, error: { code: 'network_connect' } })
+    const jobs = await w.db.execute(
+      sql`select from graphile_worker.jobs where key = ${id} and run_at >= ${row.nextAttemptAt!.toISOString()}`,
+    )
+    expect(jobs).toHaveLength(1)
+    expect((await attemptsOf(id))[0]).toMatchObject({ outcome: 'later' })
+  })
+
   test('what was due more than a day ago and never tried waits for a person', async () => {
     const { id } = await one('readable', soon(-25 * 3_600_000))
     await w.worker()
