@@ -34,7 +34,7 @@ export function createApp(serving: Serving): express.Express {
   app.disable('x-powered-by')
   app.set('trust proxy', installation.env.trustProxy)
   app.set('query parser', false)
-  app.use(pinoHttp({ logger: log, genReqId, redact, autoLogging: { ignore: isUninteresting }, customLogLevel }))
+  app.use(pinoHttp({ logger: log, genReqId, serializers, customProps, autoLogging: { ignore: isUninteresting }, customLogLevel }))
   app.get('/livez', (_req, res) => void res.set('Cache-Control', 'no-store').send('ok\n'))
   app.get('/readyz', (req, res, next) => void ready(serving, req, res).catch(next))
   app.use(refuseWhileDraining(serving))
@@ -49,7 +49,16 @@ export function createApp(serving: Serving): express.Express {
   return app
 }
 
-const redact = { paths: ['req.headers.authorization', 'req.headers.cookie', 'res.headers["set-cookie"]'], remove: true }
+// Neither headers nor the query: credentials are in the ones, and codes and states of OAuth in the other.
+const serializers = {
+  req: ({ id, method, url }: { id: string; method: string; url: string }) => ({ id, method, path: url.split('?')[0] }),
+  res: ({ statusCode }: { statusCode: number }) => ({ status: statusCode }),
+}
+
+function customProps(_req: IncomingMessage, res: ServerResponse) {
+  const { actor, problem } = (res as express.Response).locals as { actor?: Actor; problem?: string }
+  return { organisation: actor?.organisationId, [actor?.kind ?? 'actor']: actor?.id, problem }
+}
 
 function genReqId(_req: IncomingMessage, res: ServerResponse): string {
   const id = randomUUID()
@@ -183,6 +192,7 @@ async function loadContext(installation: Installation, req: express.Request, res
   const cookie = sessionCookie(env.appUrl)
   const token = cookie.read(req.headers.cookie ?? '')
   const member = token ? await memberOf(db, token) : null
+  res.locals.actor = member ?? undefined
   const context = { ...installation, actor: member, log: req.log, address: req.ip ?? '', idempotency: null }
   return {
     api: apiFor(context),
@@ -194,6 +204,7 @@ async function loadContext(installation: Installation, req: express.Request, res
     signupOpen: env.signup === 'open',
     session: cookie,
     temporaryFile: () => files.temporary(),
+    report: (error: unknown) => req.log.error({ err: error }, 'page failed'),
   }
 }
 

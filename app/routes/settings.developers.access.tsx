@@ -12,9 +12,6 @@ import { instantOf } from '../zone.ts'
 
 export const meta: MetaFunction = () => [{ title: 'Developers › Access · Punctual' }]
 
-// A form without a tick is a mistake here, not a wish for the usual scopes.
-const KeyWithScopes = NewKey.extend({ scopes: NewKey.shape.scopes.unwrap() })
-
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
   const mayMake = member.role === 'owner' || member.role === 'admin'
@@ -32,7 +29,9 @@ export async function action(args: ActionFunctionArgs) {
       return redirect('/settings/developers/access?revoked')
     })
   form.set('expiresAt', endOfDay(String(form.get('expiresAt') ?? ''), member.timeZone))
-  return answer(form, KeyWithScopes, async ({ expiresAt, ...wanted }) => {
+  // A form without a tick is a mistake here, not a wish for the usual scopes.
+  const WithScopes = NewKey.extend({ scopes: NewKey.shape.scopes.unwrap() })
+  return answer(form, WithScopes, async ({ expiresAt, ...wanted }) => {
     const { key } = await api.keys.create({ ...wanted, expiresAt: expiresAt?.toISOString() })
     return json({ key })
   })
