@@ -25,7 +25,7 @@ export const channels = router({
       const { network, status, limit } = input
       const after = positionOf(input.cursor)
       const rows = await db.execute<ChannelRow>(sql`
-        select c.*, ${unsent} from channels c where c.organisation_id = ${organisationId}
+        select c.* from channels c where c.organisation_id = ${organisationId}
           and ${status ? sql`c.status::text = ${status.toLowerCase()}` : sql`c.status <> 'disconnected'`}
           ${network ? sql`and c.network = ${network}` : sql``}
           ${after ? sql`and (c.created_at, c.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
@@ -41,6 +41,17 @@ export const channels = router({
   get: needs('channels:read')
     .input(ById)
     .query(({ ctx, input: { id } }) => readChannel(ctx.db, ctx.env.appUrl, ctx.organisationId, id)),
+
+  /** How many posts a disconnect of the channel would touch. */
+  unsent: needs('channels:read')
+    .input(ById)
+    .query(async ({ ctx, input: { id } }): Promise<number> => {
+      await readChannel(ctx.db, ctx.env.appUrl, ctx.organisationId, id)
+      const [row] = await ctx.db.execute<{ count: number }>(sql`
+        select count(*)::int as count from deliveries where channel_id = ${id} and organisation_id = ${ctx.organisationId}
+          and state in ('draft', 'scheduled', 'claimed', 'held')`)
+      return row!.count
+    }),
 
   /** The networks that a channel can be connected to, for the page. */
   networks: needs('channels:read').query(({ ctx: { networks } }) =>
@@ -112,7 +123,6 @@ export type Channel = {
   status: ChannelStatus
   limits: typeof channelsTable.$inferSelect.limits
   connectedAt: string
-  unsent: number
 }
 
 /** Store an account that was just connected: a new channel, or the one of the same account revived, what it held sent. */
@@ -160,15 +170,11 @@ export async function storeChannel(
 
 async function readChannel(db: Db, appUrl: string, organisationId: string, id: string): Promise<Channel> {
   const [row] = await db.execute<ChannelRow>(
-    sql`select c.*, ${unsent} from channels c where c.id = ${id} and c.organisation_id = ${organisationId}`,
+    sql`select c.* from channels c where c.id = ${id} and c.organisation_id = ${organisationId}`,
   )
   if (!row) throw new Failure('not_found')
   return showChannel(row, appUrl)
 }
-
-// How many posts a disconnect would touch.
-const unsent = sql`(select count(*)::int from deliveries d
-  where d.channel_id = c.id and d.state in ('draft', 'scheduled', 'claimed', 'held')) as unsent`
 
 type ChannelRow = {
   id: string
@@ -181,7 +187,6 @@ type ChannelRow = {
   limits: Channel['limits']
   connected_at: string
   created_at: string
-  unsent: number
 }
 
 function showChannel(row: ChannelRow, appUrl: string): Channel {
@@ -198,7 +203,6 @@ function showChannel(row: ChannelRow, appUrl: string): Channel {
     status,
     limits,
     connectedAt: iso(row.connected_at),
-    unsent: row.unsent,
   }
 }
 

@@ -1,5 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { z } from 'zod'
 import { Failure } from './errors.ts'
+import { Instant } from './forms.ts'
 
 /** A list as callers see it: `nextCursor` null on the last page. */
 export type Page<T> = { data: T[]; nextCursor: string | null }
@@ -8,16 +10,17 @@ export type Page<T> = { data: T[]; nextCursor: string | null }
 export function positionOf(cursor: string | undefined): [string | null, string] | null {
   if (cursor === undefined) return null
   try {
-    const [value, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
-    const isValue = value === null || (typeof value === 'string' && !Number.isNaN(Date.parse(value)))
-    if (isValue && typeof id === 'string' && /^[0-9a-f-]{36}$/.test(id)) return [value, id]
-  } catch {
-    // Not one of ours: said below.
+    const [value, id] = Position.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()))
+    return [value?.toISOString() ?? null, id]
+  } catch (cause) {
+    throw new Failure('invalid_request', {
+      errors: [{ path: 'cursor', code: 'invalid', message: 'Must be the nextCursor of an earlier page.' }],
+      cause,
+    })
   }
-  throw new Failure('invalid_request', {
-    errors: [{ path: 'cursor', code: 'invalid', message: 'Must be the nextCursor of an earlier page.' }],
-  })
 }
+
+const Position = z.tuple([Instant.nullable(), z.guid()])
 
 /** A page of at most `limit`, made from one row more than that: the one that tells whether there is another page. */
 export function pageOf<Row, T>(

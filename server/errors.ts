@@ -6,10 +6,7 @@ import { isDatabaseAway } from '../db/client.ts'
 // Every failure that a caller can cause or meet: tRPC's code (and through it the HTTP status) and the sentence.
 const catalogue = {
   invalid_request: ['BAD_REQUEST', 'The request does not have the documented form.'],
-  unauthenticated: [
-    'UNAUTHORIZED',
-    'Send an API key in the Authorization header: it is unknown, revoked, expired or missing.',
-  ],
+  unauthenticated: ['UNAUTHORIZED', 'This takes a credential that works.'],
   wrong_password: ['UNAUTHORIZED', 'E-mail and password do not match an account.'],
   insufficient_scope: ['FORBIDDEN', 'The credential lacks a scope.'],
   role_too_low: ['FORBIDDEN', 'Your role in this organisation does not allow this.'],
@@ -108,8 +105,14 @@ function faultsOf(issue: core.$ZodIssue): Fault[] {
       message: 'There is no such field.',
     }))
   }
-  const required = issue.code === 'invalid_type' && issue.message === 'Required.'
-  return [{ path: pathOf(issue.path), code: required ? 'required' : issue.code, message: issue.message }]
+  const code = issue.message === 'Required.' ? 'required' : (formCodes[issue.code] ?? 'invalid')
+  return [{ path: pathOf(issue.path), code, message: issue.message }]
+}
+
+const formCodes: Partial<Record<string, string>> = {
+  invalid_type: 'wrong_type',
+  too_big: 'too_big',
+  too_small: 'too_small',
 }
 
 function pathOf(steps: PropertyKey[]): string {

@@ -2,6 +2,7 @@ import { and, desc, eq } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Db } from '../db/client.ts'
 import { channels, feedItems } from '../db/schema.ts'
+import { atomOf, type Feed, jsonFeedOf } from '../jobs/networks/feed.ts'
 import { Failure } from './errors.ts'
 import { Id } from './forms.ts'
 import { open, router } from './trpc.ts'
@@ -24,7 +25,27 @@ export const feeds = router({
       if (!item) throw new Failure('not_found')
       return { channel, item: showItem(item) }
     }),
+
+  atom: open.input(FeedId).query(async ({ ctx: { db, env }, input: { channelId } }) => {
+    const feed = await feedOf(db, env.appUrl, channelId)
+    return atomOf(feed, `${feed.pageUrl}/atom.xml`)
+  }),
+
+  json: open.input(FeedId).query(async ({ ctx: { db, env }, input: { channelId } }) => {
+    const feed = await feedOf(db, env.appUrl, channelId)
+    return jsonFeedOf(feed, `${feed.pageUrl}/feed.json`)
+  }),
 })
+
+async function feedOf(db: Db, appUrl: string, channelId: string): Promise<Feed> {
+  const { channel, items } = await readFeed(db, channelId)
+  const pageUrl = `${appUrl}/feeds/${channel.id}`
+  return {
+    ...channel,
+    pageUrl,
+    items: items.map((item) => ({ ...item, url: `${pageUrl}/${item.id}`, publishedAt: new Date(item.publishedAt) })),
+  }
+}
 
 async function readFeed(db: Db, channelId: string) {
   const channel = await readChannel(db, channelId)
@@ -37,9 +58,9 @@ async function readFeed(db: Db, channelId: string) {
   return { channel, items: items.map(showItem) }
 }
 
-async function readChannel(db: Db, id: string): Promise<{ id: string; name: string }> {
+async function readChannel(db: Db, id: string): Promise<{ id: string; name: string; connectedAt: Date }> {
   const [channel] = await db
-    .select({ id: channels.id, name: channels.name })
+    .select({ id: channels.id, name: channels.name, connectedAt: channels.connectedAt })
     .from(channels)
     .where(and(eq(channels.id, id), eq(channels.network, 'feed')))
   if (!channel) throw new Failure('not_found')

@@ -37,16 +37,17 @@ export const ById = z.strictObject({ id: Id })
 /** An ISO 8601 instant in UTC, fraction of 1 to 3 digits optional. */
 export const Instant = z
   .string()
-  .regex(
-    /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/,
-    'Must be an instant in UTC such as 2026-12-24T18:00:00.000Z.',
-  )
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/, {
+    error: 'Must be an instant in UTC such as 2026-12-24T18:00:00.000Z.',
+    abort: true,
+  })
   .refine(isOnTheCalendar, 'There is no such day or time.')
   .transform((value) => new Date(value))
 
 function isOnTheCalendar(value: string): boolean {
   const date = new Date(value)
-  return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 19) === value.slice(0, 19)
+  const isTheSame = !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 19) === value.slice(0, 19)
+  return isTheSame && date.getUTCFullYear() > 0 // PostgreSQL has no year 0
 }
 
 const Email = z.string().trim().max(254).pipe(z.email('Must be an e-mail address.'))
@@ -87,15 +88,14 @@ export const NewKey = z.strictObject({
 const limit = z.number().int().min(1).max(100).default(50)
 const cursor = z.string().max(500).optional()
 
-/** A query's number, for the REST rows: everything in a URL is a string. */
-export const QueryNumber = z
-  .string()
-  .regex(/^\d{1,6}$/, 'Must be a whole number.')
-  .transform(Number)
+/** A list's query as the procedure takes it: everything in a URL is a string. What is no number is left for it to refuse. */
+export const ListQuery = z.looseObject({
+  limit: z.transform((value) => (/^\d{1,6}$/.test(String(value)) ? Number(value) : value)).optional(),
+})
 
 export const channelStatuses = ['ACTIVE', 'NEEDS_RECONNECT', 'PAUSED', 'DISCONNECTED'] as const
 export const ListChannels = z.strictObject({
-  network: z.string().max(50).optional(),
+  network: text(50).optional(),
   status: z.enum(channelStatuses).optional(),
   limit,
   cursor,
@@ -108,14 +108,17 @@ export const ConnectChannel = z.strictObject({
 export const FinishConnect = z.strictObject({ state: z.string().max(500), code: z.string().max(5000) })
 export const Disconnect = z.strictObject({ id: Id, unsent: z.enum(['cancel', 'hold']) })
 
-const ChannelIds = z
-  .array(Id)
-  .max(50, 'At most 50 channels.')
-  .refine((ids) => new Set(ids).size === ids.length, 'A channel is named twice.')
+const channelIds = (least: number) =>
+  z
+    .array(z.string())
+    .min(least, 'Name at least one channel.')
+    .max(50, 'At most 50 channels.')
+    .refine((ids) => new Set(ids.map((id) => id.toLowerCase())).size === ids.length, 'A channel is named twice.')
+    .pipe(z.array(Id))
 const MediaIds = z.array(Id).max(20, 'At most 20 files.')
 const postBody = {
   content: text(100_000),
-  channelIds: ChannelIds.min(1, 'Name at least one channel.'),
+  channelIds: channelIds(1),
   mediaIds: MediaIds.optional(),
 }
 
@@ -129,7 +132,7 @@ export const CreatePost = z.discriminatedUnion(
       date: z.never('A post that goes out now takes no date.').optional(),
       ...postBody,
     }),
-    z.strictObject({ type: z.literal('draft'), date: Instant.nullish(), ...postBody, channelIds: ChannelIds }),
+    z.strictObject({ type: z.literal('draft'), date: Instant.nullish(), ...postBody, channelIds: channelIds(0) }),
   ],
   { error: (issue) => (issue.code === 'invalid_union' ? 'Must be one of schedule, now, draft.' : undefined) },
 )
@@ -140,7 +143,7 @@ export const UpdatePost = z.strictObject({
   type: z.enum(['draft', 'schedule', 'now']).optional(),
   date: Instant.nullish(),
   content: text(100_000).optional(),
-  channelIds: ChannelIds.optional(),
+  channelIds: channelIds(0).optional(),
   mediaIds: MediaIds.optional(),
   ifVersion: z.number().int().optional(),
 })
@@ -170,9 +173,8 @@ export const Resolve = z.discriminatedUnion('outcome', [
     id: Id,
     channelId: Id,
     outcome: z.literal('published'),
-    url: z
-      .url({ protocol: /^https?$/ })
-      .max(2000)
+    url: text(2000)
+      .pipe(z.url({ protocol: /^https?$/ }))
       .nullish(),
   }),
   z.strictObject({ id: Id, channelId: Id, outcome: z.literal('not_published') }),

@@ -34,7 +34,16 @@ export function createApp(serving: Serving): express.Express {
   app.disable('x-powered-by')
   app.set('trust proxy', installation.env.trustProxy)
   app.set('query parser', false)
-  app.use(pinoHttp({ logger: log, genReqId, serializers, customProps, autoLogging: { ignore: isUninteresting }, customLogLevel }))
+  app.use(
+    pinoHttp({
+      logger: log,
+      genReqId,
+      serializers,
+      customProps,
+      autoLogging: { ignore: isUninteresting },
+      customLogLevel,
+    }),
+  )
   app.get('/livez', (_req, res) => void res.set('Cache-Control', 'no-store').send('ok\n'))
   app.get('/readyz', (req, res, next) => void ready(serving, req, res).catch(next))
   app.use(refuseWhileDraining(serving))

@@ -7,6 +7,7 @@ import { Failure, formFailure, problemFrom } from './errors.ts'
 import { ListChannels, ListMedia, ListPosts, QueryNumber, type Scope } from './forms.ts'
 import { readJson, receiveFile } from './request-body.ts'
 import { apiFor, appRouter } from './router.ts'
+import { isApiKey } from './secrets.ts'
 import { demandScope, type Idempotency, type Installation } from './trpc.ts'
 
 type Request = express.Request
@@ -71,6 +72,7 @@ async function answer(installation: Installation, req: Request, res: Response): 
   const { route, params } = routeOf(req, res)
   if (req.method === 'OPTIONS') return void res.status(204).end()
   const actor = await authenticate(installation, req)
+  res.locals.actor = actor
   demandScopeOf(route, actor)
   await using body = await readBody(installation, route, req)
   const input = inputOf(route, params, queryOf(req), body.value)
@@ -129,9 +131,15 @@ function match(pattern: string, path: string): Record<string, string> | null {
 
 async function authenticate({ db }: Installation, req: Request): Promise<Actor> {
   const credential = credentialIn(req.headers.authorization)
-  const actor = credential && (await credentialHolder(db, credential))
-  if (!actor) throw new Failure('unauthenticated')
-  return actor
+  if (!credential)
+    throw new Failure('unauthenticated', { detail: 'Send an API key as the value of the Authorization header.' })
+  const actor = await credentialHolder(db, credential)
+  if (actor) return actor
+  throw new Failure('unauthenticated', {
+    detail: isApiKey(credential)
+      ? 'This API key is unknown, revoked or expired.'
+      : 'This is not an API key: it is cut short, mistyped or something else. Keys begin with pak_live_ and end in a checksum.',
+  })
 }
 
 function demandScopeOf({ does }: Route, actor: Actor): void {
@@ -213,6 +221,7 @@ function nextPage(baseUrl: string, req: Request, cursor: string): string {
 /** Answer `error` as application/problem+json (RFC 9457). What is our own fault goes to the log, and only there. */
 export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, res: Response, error: unknown): void {
   const { status, code, title, detail, errors, retryAfterSeconds } = problemFrom(error)
+  res.locals.problem = code
   if (status >= 500) logOf(req).error({ err: error }, 'request failed')
   if (res.headersSent) return void res.destroy()
   if (status === 401) res.set('WWW-Authenticate', challenge(req))

@@ -23,7 +23,8 @@ export async function loader(args: LoaderFunctionArgs) {
     api.channels.networks(),
   ])
   const asked = Object.fromEntries(new URL(args.request.url).searchParams)
-  return json({ channels: channels.data, gone: gone.data, networks, asked })
+  const unsent = asked.disconnect ? await api.channels.unsent({ id: asked.disconnect }) : 0
+  return json({ channels: channels.data, gone: gone.data, networks, asked, unsent })
 }
 
 export async function action(args: ActionFunctionArgs) {
@@ -83,7 +84,7 @@ function NewChannel() {
 }
 
 function List({ channels }: { channels: Channel[] }) {
-  const { asked } = useLoaderData<typeof loader>()
+  const { asked, unsent } = useLoaderData<typeof loader>()
   const { manage } = useMay()
   return (
     <ul className="divide-y divide-line rounded-2xl border border-line bg-panel shadow-sm">
@@ -92,7 +93,7 @@ function List({ channels }: { channels: Channel[] }) {
           <ChannelRow channel={channel} />
           {manage && asked.disconnect === channel.id ? (
             <div className="px-4 pb-4 sm:px-5">
-              <DisconnectForm channel={channel} />
+              <DisconnectForm channel={channel} unsent={unsent} />
             </div>
           ) : null}
         </li>

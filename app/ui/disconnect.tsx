@@ -4,13 +4,13 @@ import { ButtonLink, Submit } from './button.tsx'
 import { Panel } from './page.tsx'
 
 /** Asks what becomes of the posts that have not gone out. */
-export function DisconnectForm({ channel }: { channel: Channel }) {
-  const waiting = channel.unsent === 1 ? '1 post has' : `${channel.unsent} posts have`
+export function DisconnectForm({ channel, unsent }: { channel: Channel; unsent: number }) {
+  const waiting = unsent === 1 ? '1 post has' : `${unsent} posts have`
   return (
     <Panel
       title={`Disconnect ${channel.name}?`}
       lead={
-        channel.unsent > 0
+        unsent > 0
           ? `${waiting} not gone out there yet. What is being sent at this moment goes out.`
           : 'Nothing waits to go out there.'
       }
@@ -18,7 +18,7 @@ export function DisconnectForm({ channel }: { channel: Channel }) {
       <Form method="post" className="space-y-5">
         <input type="hidden" name="intent" value="disconnect" />
         <input type="hidden" name="id" value={channel.id} />
-        {channel.unsent > 0 ? (
+        {unsent > 0 ? (
           <fieldset className="space-y-2">
             <legend className="mb-2 text-sm font-medium">Posts that wait</legend>
             <Choice
