@@ -86,7 +86,7 @@ export async function fakeMastodon({ pkce = true, v2 = true, pollsOfMedia = 0 } 
 }
 
 /** As Mastodon 4.3 writes it: links cut in three, mentions and hashtags as links. */
-export function htmlOf(text: string): string {
+function htmlOf(text: string): string {
   const escaped = text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;')
   const linked = escaped
     .replace(
