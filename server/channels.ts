@@ -65,7 +65,7 @@ export const channels = router({
   connect: owner
     .input(ConnectChannel)
     .mutation(async ({ ctx, input }): Promise<{ channel: Channel } | { url: string }> => {
-      const network = ctx.networks[input.network]
+      const network = Object.hasOwn(ctx.networks, input.network) ? ctx.networks[input.network] : undefined
       if (!network) throw new Failure('not_found')
       if (input.channelId) await readChannel(ctx.db, ctx.env.appUrl, ctx.organisationId, input.channelId)
       if (network.connecting.by === 'redirect') return beginFlow(ctx, network, input)

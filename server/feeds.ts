@@ -15,7 +15,7 @@ export const feeds = router({
   show: open.input(FeedId).query(({ ctx: { db }, input: { channelId } }) => readFeed(db, channelId)),
 
   item: open
-    .input(FeedId.extend({ itemId: z.string().max(100) }))
+    .input(FeedId.extend({ itemId: Id })) // the publish key of its delivery
     .query(async ({ ctx: { db }, input: { channelId, itemId } }) => {
       const channel = await readChannel(db, channelId)
       const [item] = await db

@@ -88,11 +88,6 @@ export const NewKey = z.strictObject({
 const limit = z.number().int().min(1).max(100).default(50)
 const cursor = z.string().max(500).optional()
 
-/** A list's query as the procedure takes it: everything in a URL is a string. What is no number is left for it to refuse. */
-export const ListQuery = z.looseObject({
-  limit: z.transform((value) => (/^\d{1,6}$/.test(String(value)) ? Number(value) : value)).optional(),
-})
-
 export const channelStatuses = ['ACTIVE', 'NEEDS_RECONNECT', 'PAUSED', 'DISCONNECTED'] as const
 export const ListChannels = z.strictObject({
   network: text(50).optional(),

@@ -116,7 +116,7 @@ function refuseWhileDraining({ installation, isDraining }: Serving): express.Req
 // A file's type is what was stored, and even then it may run nothing: people's files are not our pages.
 async function sendFile({ files }: Installation, req: express.Request, res: express.Response): Promise<void> {
   const key = req.params.key ?? ''
-  const type = fileTypes[key.slice(key.lastIndexOf('.') + 1)]
+  const type = fileTypes[key.match(/^[0-9a-f]{32}\.(\w+)$/)?.[1] ?? '']
   if (!type) return void res.status(404).type('text').send('There is no such file.\n')
   try {
     const { stream, bytes } = await files.read(key)
@@ -233,7 +233,9 @@ function sessionCookie(appUrl: string) {
 // What reaches this was thrown outside a Remix route: the pages' own errors are shown by app/root.tsx.
 function lastResort(installation: Installation): express.ErrorRequestHandler {
   return (error, req, res, _next) => {
-    const { status, title, detail } = problemFrom(error)
+    // Express and its parts put a status on what a caller did: an address that is no text is 400.
+    const isTheirs = error instanceof Error && 'status' in error && Number(error.status) < 500
+    const { status, title, detail } = problemFrom(isTheirs ? new Failure('invalid_request', { cause: error }) : error)
     if (status >= 500) req.log.error({ err: error }, 'request failed')
     if (res.headersSent) return void res.destroy()
     const retry = status === 503 ? { 'Retry-After': '5' } : {}

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
-import type { Readable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import busboy from 'busboy'
 import type { Files } from '../db/files.ts'
@@ -21,9 +21,9 @@ export async function readJson(req: IncomingMessage, most: number): Promise<{ va
   const bytes = await readBytes(req, most)
   const value = parse(bytes)
   const bad = badTextIn(value)
-  if (bad !== null)
+  if (bad.length > 0)
     throw new Failure('invalid_request', {
-      errors: [{ path: bad, code: 'invalid', message: 'Contains characters that are not text.' }],
+      errors: bad.map((path) => ({ path, code: 'invalid', message: 'Contains characters that are not text.' })),
     })
   return { value, bytes }
 }
@@ -71,32 +71,38 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-/** The path of the first string in `value`, or name of a member, that is not well-formed text; null when all are. */
-function badTextIn(value: unknown, path = ''): string | null {
-  if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? path : null
-  if (typeof value !== 'object' || value === null) return null
-  for (const [name, member] of Object.entries(value)) {
-    const at = Array.isArray(value) ? `${path}[${name}]` : path ? `${path}.${name}` : name
-    const bad = badTextIn(name) === null ? badTextIn(member, at) : path
-    if (bad !== null) return bad
+/** The paths of the strings in `value`, and of what holds names, that are not well-formed text. */
+function badTextIn(value: unknown): string[] {
+  const bad = new Set<string>()
+  const isBad = (text: string) => text.includes('\0') || !text.isWellFormed()
+  const left = [{ value, path: '' }] // a list and no recursion: a body may nest deeper than the stack
+  for (const { value, path } of left) {
+    if (typeof value === 'string' && isBad(value)) bad.add(path)
+    if (typeof value !== 'object' || value === null) continue
+    for (const [name, member] of Object.entries(value)) {
+      if (isBad(name)) bad.add(path)
+      else
+        left.push({ value: member, path: Array.isArray(value) ? `${path}[${name}]` : path ? `${path}.${name}` : name })
+    }
   }
-  return null
+  return [...bad]
 }
 
 type Fields = Record<string, string>
 
 async function receive(req: IncomingMessage, path: string): Promise<Fields> {
   const fields: Fields = {}
-  let written: Promise<void> | null = null
-  let failure: Failure | null = null
-  const refuse = (detail: string, code: 'invalid_request' | 'body_too_large' = 'invalid_request') => {
-    failure ??= new Failure(code, { detail })
-  }
   const parser = parserFor(req)
+  const written: Promise<void>[] = []
+  const refuse = (detail: string, code: 'invalid_request' | 'body_too_large' = 'invalid_request') =>
+    void parser.destroy(new Failure(code, { detail }))
   parser.on('file', (name, stream) => {
-    if (name !== 'file' || written) return discard(stream, () => refuse('Send exactly one file, in a part named file.'))
+    stream.on('error', () => {}) // the parser's own, heard there
+    if (name !== 'file' || written.length > 0) return refuse('Send exactly one file, in a part named file.')
     stream.on('limit', () => refuse(`At most ${ImageBytesAtMost} bytes.`, 'body_too_large'))
-    written = pipeline(stream, createWriteStream(path))
+    const writing = pipeline(stream, createWriteStream(path))
+    writing.catch((error) => parser.destroy(error))
+    written.push(writing)
   })
   parser.on('field', (name, value) => {
     if (name !== 'alt' || name in fields)
@@ -105,14 +111,25 @@ async function receive(req: IncomingMessage, path: string): Promise<Fields> {
   })
   parser.on('partsLimit', () => refuse('Too many parts.'))
   try {
-    await pipeline(req, parser)
-    await written
-  } catch (cause) {
-    throw failure ?? new Failure('invalid_request', { detail: 'The multipart body is broken.', cause })
+    await parsed(req, parser)
+  } finally {
+    await Promise.allSettled(written) // or the file would come to be after it was removed
   }
-  if (!written) refuse('Send the file in a part named file.')
-  if (failure) throw failure
+  if (written.length === 0) throw new Failure('invalid_request', { detail: 'Send the file in a part named file.' })
   return fields
+}
+
+// Not pipeline(): that destroys the request after a failure, and with it the connection on which the answer goes.
+function parsed(req: IncomingMessage, parser: Writable): Promise<void> {
+  return new Promise((done, fail) => {
+    const end = (error: Error) => {
+      req.unpipe(parser)
+      const isOurs = error instanceof Failure || 'syscall' in error // the disk's
+      fail(isOurs ? error : new Failure('invalid_request', { detail: 'The multipart body is broken.', cause: error }))
+    }
+    parser.on('error', end).on('close', done)
+    req.on('error', (error) => parser.destroy(error)).pipe(parser)
+  })
 }
 
 function parserFor(req: IncomingMessage) {
@@ -124,9 +141,4 @@ function parserFor(req: IncomingMessage) {
   } catch (cause) {
     throw new Failure('invalid_request', { detail: 'The multipart body has no boundary.', cause })
   }
-}
-
-function discard(stream: Readable, say: () => void): void {
-  say()
-  stream.resume()
 }

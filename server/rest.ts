@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import type express from 'express'
 import type { Logger } from 'pino'
-import type { z } from 'zod'
 import { type Actor, credentialHolder, credentialIn } from './actor.ts'
-import { Failure, formFailure, problemFrom } from './errors.ts'
-import { ListChannels, ListMedia, ListPosts, QueryNumber, type Scope } from './forms.ts'
+import { Failure, type Fault, problemFrom } from './errors.ts'
+import type { Scope } from './forms.ts'
 import { readJson, receiveFile } from './request-body.ts'
 import { apiFor, appRouter } from './router.ts'
 import { isApiKey } from './secrets.ts'
@@ -19,17 +18,15 @@ export type Route = {
   path: string // below /public/v1, with `:name` for what goes to the procedure's input of that name
   status: 200 | 201 | 204
   does: string
-  query?: z.ZodType // turns the URL's strings into the procedure's types
+  query?: true // takes parameters in the URL
   body?: 'json' | 'file'
   idempotent?: true // takes an Idempotency-Key
   location?: string // where the new thing is read, its id appended
 }
 
-const paging = { limit: QueryNumber.optional() }
-
 export const routes: Route[] = [
   { method: 'get', path: '/me', status: 200, does: 'account.whoami' },
-  { method: 'get', path: '/channels', status: 200, does: 'channels.list', query: ListChannels.extend(paging) },
+  { method: 'get', path: '/channels', status: 200, does: 'channels.list', query: true },
   { method: 'get', path: '/channels/:id', status: 200, does: 'channels.get' },
   {
     method: 'post',
@@ -40,7 +37,7 @@ export const routes: Route[] = [
     idempotent: true,
     location: '/posts/',
   },
-  { method: 'get', path: '/posts', status: 200, does: 'posts.list', query: ListPosts.extend(paging) },
+  { method: 'get', path: '/posts', status: 200, does: 'posts.list', query: true },
   { method: 'get', path: '/posts/:id', status: 200, does: 'posts.get' },
   { method: 'delete', path: '/posts/:id', status: 204, does: 'posts.cancel' },
   { method: 'post', path: '/media', status: 201, does: 'media.create', body: 'file', location: '/media/' },
@@ -52,7 +49,7 @@ export const routes: Route[] = [
     body: 'json',
     location: '/media/',
   },
-  { method: 'get', path: '/media', status: 200, does: 'media.list', query: ListMedia.extend(paging) },
+  { method: 'get', path: '/media', status: 200, does: 'media.list', query: true },
   { method: 'get', path: '/media/:id', status: 200, does: 'media.get' },
 ]
 
@@ -160,33 +157,36 @@ async function readBody({ files }: Installation, route: Route, req: Request): Pr
 }
 
 function queryOf(req: Request): Record<string, string> {
-  const query = new URLSearchParams(req.originalUrl.split('?')[1] ?? '')
+  const query = new URLSearchParams(queryStringOf(req))
   const names = [...query.keys()]
-  const twice = names.find((name, i) => names.indexOf(name) !== i)
-  if (twice !== undefined)
-    throw new Failure('invalid_request', { errors: [{ path: twice, code: 'repeated', message: 'Given twice.' }] })
+  const repeated = new Set(names.filter((name, i) => names.indexOf(name) !== i))
+  refuseAny([...repeated].map((path) => ({ path, code: 'repeated', message: 'Given twice.' })))
   return Object.fromEntries(query)
 }
 
+function queryStringOf({ url }: Request): string {
+  return url.includes('?') ? url.slice(url.indexOf('?')) : ''
+}
+
 function inputOf(route: Route, params: Record<string, string>, query: Record<string, string>, body: unknown): unknown {
-  const parsed = route.query?.safeParse(query)
-  if (parsed?.error) throw formFailure(parsed.error)
-  const unknown = route.query ? undefined : Object.keys(query)[0]
-  if (unknown !== undefined)
-    throw new Failure('invalid_request', {
-      errors: [{ path: unknown, code: 'unknown_field', message: 'There is no such parameter.' }],
-    })
-  if (route.body === undefined) return { ...params, ...(parsed?.data as object | undefined) }
+  if (route.query) return { ...params, ...typed(query) }
+  const unknown = Object.keys(query)
+  refuseAny(unknown.map((path) => ({ path, code: 'unknown_field', message: 'There is no such parameter.' })))
+  if (route.body === undefined) return params
   if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw new Failure('invalid_request', {
-      errors: [{ path: '', code: 'invalid_type', message: 'The body must be a JSON object.' }],
-    })
-  const clash = Object.keys(params).find((name) => Object.hasOwn(body, name))
-  if (clash !== undefined)
-    throw new Failure('invalid_request', {
-      errors: [{ path: clash, code: 'unknown_field', message: 'This is named by the path.' }],
-    })
+    throw new Failure('invalid_request', { detail: 'The body must be a JSON object.' })
+  const clashes = Object.keys(params).filter((name) => Object.hasOwn(body, name))
+  refuseAny(clashes.map((path) => ({ path, code: 'unknown_field', message: 'This is named by the path.' })))
   return { ...params, ...body }
+}
+
+// Everything in a URL is a string. What is no number is left to the procedure to refuse, with all else that is wrong.
+function typed(query: Record<string, string>): Record<string, unknown> {
+  return /^\d{1,6}$/.test(query.limit ?? '') ? { ...query, limit: Number(query.limit) } : query
+}
+
+function refuseAny(errors: Fault[]): void {
+  if (errors.length > 0) throw new Failure('invalid_request', { errors })
 }
 
 function idempotencyOf(req: Request, bodyHash: Uint8Array): Idempotency | null {
@@ -213,7 +213,7 @@ function send({ env }: Installation, req: Request, res: Response, route: Route, 
 }
 
 function nextPage(baseUrl: string, req: Request, cursor: string): string {
-  const url = new URL(req.originalUrl, baseUrl)
+  const url = new URL(`${Prefix}${req.path}${queryStringOf(req)}`, baseUrl)
   url.searchParams.set('cursor', cursor)
   return url.href
 }
