@@ -64,7 +64,7 @@ export function problemOf(error: unknown): Problem {
   }
   if (isRefusedInput(error)) {
     const errors = error.cause.issues.map(({ path, code, message }) => ({ path: nameOf(path), code, message }))
-    return { status: 400, detail: 'Something in the form is not as it must be.', errors }
+    return { status: 400, detail: 'What was asked for is not as it must be.', errors }
   }
   throw error
 }

@@ -42,7 +42,8 @@ export async function loader(args: LoaderFunctionArgs) {
     api.channels.list({ limit: 100 }),
   ])
   const above = new Set([...top.needs, ...top.late].map(({ id }) => id))
-  const posts = page.data.filter(({ id }) => !above.has(id))
+  const isToCome = (post: Post) => !above.has(post.id) && post.status !== 'CANCELLED'
+  const posts = status === '' ? page.data.filter(isToCome) : page.data
   const drafts = top.drafts.filter(({ id }) => !posts.some((post) => post.id === id))
   return json({
     ...{ ...top, drafts, posts, nextCursor: page.nextCursor },
@@ -156,7 +157,7 @@ function NoPosts() {
         <p>No post is in this state.</p>
       </Empty>
     )
-  if (channels.length === 0)
+  if (channels.length === 0 && write)
     return (
       <Empty icon={<CalendarClock aria-hidden />} title="Two steps to the first post">
         <p>Connect a channel, the account that posts go out on. Then write a post and say when.</p>

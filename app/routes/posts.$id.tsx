@@ -28,7 +28,8 @@ export async function loader(args: LoaderFunctionArgs) {
   const clock = post.date ? clockAt(post.date, member.timeZone) : nextHour(member.timeZone)
   const start = { content: post.content, channelIds: post.channelIds, ...clock }
   const deed = new URL(args.request.url).searchParams.get('said') ?? ''
-  const said = post.status === 'PUBLISHED' ? null : (saids[deed] ?? null)
+  const isStale = post.status === 'PUBLISHED' && deed !== 'published' // it has come true
+  const said = isStale ? null : (saids[deed] ?? null)
   return json({ post, channels: channels.data, gone: gone.data, media, attempts, start, said })
 }
 
@@ -82,6 +83,8 @@ export default function ShowPost() {
   const { key } = useLocation() // the same sentence is said again after the next press
   useLive([post])
   const isEditable = write && mayChange(post)
+  // A channel that was disconnected stays a choice of the posts that it holds.
+  const choice = [...channels, ...gone.filter(({ id }) => post.channelIds.includes(id))]
   const isQuiet = post.deliveries.every(({ status, error }) => !error && ['DRAFT', 'SCHEDULED'].includes(status))
   return (
     <>
@@ -90,7 +93,7 @@ export default function ShowPost() {
       <div className="space-y-6">
         {isQuiet && isEditable ? null : <Deliveries post={post} channels={[...channels, ...gone]} />}
         {isEditable ? (
-          <Composer key={post.id} post={post} channels={channels} media={media} start={start} />
+          <Composer key={post.id} post={post} channels={choice} media={media} start={start} />
         ) : (
           <PostShown post={post} media={media} />
         )}

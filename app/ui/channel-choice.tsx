@@ -5,6 +5,11 @@ import { FieldErrors } from './field.tsx'
 
 type Problems = Record<string, string[]>
 
+const troubles: Partial<Record<Channel['status'], string>> = {
+  NEEDS_RECONNECT: 'needs to be reconnected',
+  DISCONNECTED: 'disconnected',
+}
+
 /** A checkbox for each channel. */
 export function ChannelChoice({
   channels,
@@ -18,7 +23,7 @@ export function ChannelChoice({
   problems: Problems
 }) {
   return (
-    <fieldset aria-describedby={problems.channelIds ? 'channels-problems' : undefined}>
+    <fieldset className="min-w-0" aria-describedby={problems.channelIds ? 'channels-problems' : undefined}>
       <legend className="mb-1.5 text-sm font-medium">Channels</legend>
       {channels.length === 0 ? (
         <p className="text-sm text-muted">
@@ -59,7 +64,7 @@ type ChoiceProps = {
 function Choice({ channel, isChosen, isWrong, problems, onChange }: ChoiceProps) {
   const { id, name, network, handle, status } = channel
   return (
-    <div>
+    <div className="min-w-0">
       <label className="flex cursor-pointer items-center gap-3 rounded-xl border border-line p-2.5 hover:bg-sunken/60 has-[:checked]:border-accent-ink has-[:checked]:bg-accent/5">
         <input
           type="checkbox"
@@ -78,9 +83,7 @@ function Choice({ channel, isChosen, isWrong, problems, onChange }: ChoiceProps)
             {name}
           </span>
           <span id={`about-${id}`} className="block truncate text-xs text-muted">
-            {[networkName(network), handle, status === 'NEEDS_RECONNECT' ? 'needs to be reconnected' : null]
-              .filter(Boolean)
-              .join(' · ')}
+            {[networkName(network), handle, troubles[status]].filter(Boolean).join(' · ')}
           </span>
         </span>
       </label>

@@ -26,6 +26,7 @@ type Shown = Pick<Channel, 'name' | 'network' | 'picture'>
 
 /** A channel's picture, or its initial, with the sign of its network on the corner. Says nothing: the name stands beside it. */
 export function ChannelMark({ channel, size = 'size-9' }: { channel: Shown; size?: string }) {
+  const isSmall = size === 'size-6'
   return (
     <span className={`relative block shrink-0 ${size}`}>
       {channel.picture ? (
@@ -33,13 +34,15 @@ export function ChannelMark({ channel, size = 'size-9' }: { channel: Shown; size
       ) : (
         <span
           aria-hidden
-          className="grid size-full place-items-center rounded-full bg-accent/10 text-sm font-semibold uppercase text-accent-ink"
+          className={`grid size-full place-items-center rounded-full bg-accent/10 font-semibold uppercase text-accent-ink ${isSmall ? 'text-xs' : 'text-sm'}`}
         >
           {[...channel.name][0]}
         </span>
       )}
-      <span className="absolute -bottom-1 -right-1 grid size-[1.15rem] place-items-center rounded-full border-2 border-panel bg-ink text-panel">
-        <NetworkMark network={channel.network} className="size-2.5" />
+      <span
+        className={`absolute -bottom-1 -right-1 grid place-items-center rounded-full border-2 border-panel bg-ink text-panel ${isSmall ? 'size-4' : 'size-5'}`}
+      >
+        <NetworkMark network={channel.network} className={isSmall ? 'size-2' : 'size-2.5'} />
       </span>
     </span>
   )

@@ -1,4 +1,4 @@
-import { isRouteErrorResponse } from '@remix-run/react'
+import { isRouteErrorResponse, useLocation } from '@remix-run/react'
 import { ButtonLink } from './button.tsx'
 import { useFailedRequestId } from './request.tsx'
 
@@ -11,6 +11,7 @@ const headings: Record<number, string> = {
 /** What a page shows that could not be made: a failure of the catalogue by its sentence, ours by the request's id. */
 export function ErrorPage({ error }: { error: unknown }) {
   const requestId = useFailedRequestId()
+  const here = useLocation()
   const status = isRouteErrorResponse(error) ? error.status : 500
   const isOurs = status >= 500
   return (
@@ -31,7 +32,7 @@ export function ErrorPage({ error }: { error: unknown }) {
       ) : null}
       <div className="mt-6 flex justify-center gap-2">
         {isOurs ? (
-          <ButtonLink to="" reloadDocument look="primary">
+          <ButtonLink to={here} reloadDocument look="primary">
             Try again
           </ButtonLink>
         ) : null}

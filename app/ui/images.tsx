@@ -56,7 +56,7 @@ type ImageProps = { image: Picked; no: number; onRemove: () => void; problems: s
 function Image({ image, no, onRemove, problems }: ImageProps) {
   const { id, url, thumbnailUrl, alt } = image
   return (
-    <fieldset aria-label={`Image ${no}`} className="rounded-xl border border-line p-3">
+    <fieldset aria-label={`Image ${no}`} className="min-w-0 rounded-xl border border-line p-3">
       <input type="hidden" name="mediaIds" value={id} />
       <div className="flex gap-3">
         <img src={thumbnailUrl ?? url} alt="" className="size-20 shrink-0 rounded-lg bg-sunken object-cover" />

@@ -91,8 +91,8 @@ export function NewKeyShown({ value, baseUrl }: { value: string; baseUrl: string
         <CopyButton text={value} />
       </div>
       <h3 className="mb-1.5 mt-5 text-sm font-medium">Try it in a terminal</h3>
-      <pre className="select-all whitespace-pre-wrap break-all rounded-lg bg-sunken px-3 py-2 font-mono text-sm">
-        {`curl -H 'Authorization: ${value}' ${baseUrl}/public/v1/me`}
+      <pre className="select-all whitespace-pre-wrap break-words rounded-lg bg-sunken px-3 py-2 font-mono text-sm">
+        {`curl ${baseUrl}/public/v1/me -H 'Authorization: ${value}'`}
       </pre>
     </Panel>
   )

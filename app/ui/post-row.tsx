@@ -14,7 +14,7 @@ export function PostRow({ post, channels, form }: { post: Post; channels: Channe
   const trouble = post.deliveries.find(({ error, status }) => error && status !== 'PUBLISHED' && status !== 'CANCELLED')
   return (
     <div className="relative flex flex-col gap-x-4 gap-y-2 px-4 py-3.5 hover:bg-sunken/60 sm:flex-row sm:items-start sm:px-5">
-      <p className="shrink-0 text-sm text-muted sm:w-12 sm:data-[form=full]:w-40" data-form={form}>
+      <p className="shrink-0 text-sm text-muted sm:w-12 sm:data-[form=full]:w-44" data-form={form}>
         {post.date ? <Instant at={post.date} form={form} /> : 'No date'}
       </p>
       <div className="min-w-0 flex-1">

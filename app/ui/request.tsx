@@ -1,4 +1,4 @@
-import { createContext, useContext, useEffect, useState } from 'react'
+import { createContext, useContext } from 'react'
 
 /** What only the server knows while it makes a document. In the browser both are empty: it hides nonces from scripts. */
 export const RequestContext = createContext({ nonce: '', requestId: '' })
@@ -15,12 +15,9 @@ export function noteFailedRequests(): void {
   }
 }
 
-/** The id under which the log has what the error page is about. */
+/** The id under which the log has what the error page is about: of a document by its meta element, else as noted. */
 export function useFailedRequestId(): string {
   const { requestId } = useContext(RequestContext)
-  const [id, setId] = useState(requestId)
-  useEffect(() => {
-    setId(failedRequestId || document.querySelector<HTMLMetaElement>('meta[name="request-id"]')?.content || '')
-  }, [])
-  return id
+  if (typeof document === 'undefined') return requestId
+  return failedRequestId || document.querySelector<HTMLMetaElement>('meta[name="request-id"]')?.content || ''
 }
