@@ -100,7 +100,7 @@ async function placeForCluster(programs: server.Postgres, dataDir: string, log: 
   const digest = createHash('sha256').update(dataDir).digest('hex').slice(0, 8)
   const folder = join(server.SystemFolder, `${basename(dataDir)}-${digest}`)
   await mkdir(server.SystemFolder, { recursive: true })
-  log.info(`The database is kept in ${folder}: the user postgres cannot reach ${dataDir}.`)
+  log.warn(`The database is kept in ${folder}: the user postgres cannot reach ${dataDir}.`)
   return folder
 }
 

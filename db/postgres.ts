@@ -27,7 +27,7 @@ export async function findPostgres(log: Logger): Promise<Postgres> {
   await linkLibraries(shipped)
   if (await runs({ bin: join(shipped, 'bin'), user })) return { bin: join(shipped, 'bin'), user }
   const copy = join(SystemFolder, `postgresql-${shippedVersion(shipped)}`)
-  log.info(`PostgreSQL runs from ${copy}: the user postgres cannot reach ${shipped}.`)
+  log.warn(`PostgreSQL runs from ${copy}: the user postgres cannot reach ${shipped}.`)
   await copyOnce(shipped, copy)
   return { bin: join(copy, 'bin'), user }
 }

@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { fileTypeFromBuffer, fileTypeFromFile } from 'file-type'
 import sharp, { type Sharp } from 'sharp'
 import type { Files } from '../db/files.ts'
+import { mintName } from './secrets.ts'
 
 /** The largest picture that is taken, as it is sent: API.md §5. */
 export const ImageBytesAtMost = 20 * 1024 * 1024
@@ -129,7 +130,7 @@ function decoded<T>(work: Promise<T>): Promise<T> {
 }
 
 function newKey(extension: string): string {
-  return `${randomBytes(16).toString('hex')}.${extension}`
+  return `${mintName()}.${extension}`
 }
 
 let free = 2 // of the four threads that DNS shares; a turned picture of 50 megapixels takes 300 MB meanwhile

@@ -23,7 +23,7 @@ let end = async () => {}
 
 /** One PostgreSQL for the whole run, with a migrated database that each test file copies. */
 export async function setup(project: TestProject): Promise<void> {
-  const programs = await findPostgres(pino({ level: 'warn' }))
+  const programs = await findPostgres(pino({ level: 'error' }))
   const home = await openFolder(programs)
   const folder = join(home, 'cluster')
   end = endWithUs(programs, folder, home)
