@@ -35,19 +35,22 @@ export async function lockDeliveries(tx: Tx, organisationId: string, postId: str
   return [...rows].map((row) => ({ ...row, dueAt: row.dueAt === null ? null : new Date(row.dueAt) }))
 }
 
-/** Draft, scheduled, claimed or held deliveries get a new hour (null: a draft without one) and state. A running claim loses its lease. */
+/**
+ * Draft, scheduled, claimed, held or cancelled deliveries get a new state and hour (null: a draft without one; left out:
+ * the one that they have, which a retry may have moved). A running claim loses its lease.
+ */
 export async function reschedule(
   tx: Tx,
   found: Found[],
-  to: { state: 'scheduled' | 'draft'; dueAt: Date | null },
+  to: { state: 'scheduled' | 'draft'; dueAt?: Date | null },
 ): Promise<void> {
   if (found.length === 0) return
   await tx.execute(sql`
     with settled as (
       update deliveries set
-        state = case when state = 'held' and ${to.state} = 'scheduled' and exists (
-          select from channels c where c.id = channel_id and c.status <> 'active') then 'held'::delivery_state else ${to.state}::delivery_state end,
-        due_at = ${to.dueAt?.toISOString() ?? null}, next_attempt_at = null, backoff_step = 0, error = null,
+        state = case when ${isStillHeld} then 'held' else ${to.state}::delivery_state end,
+        error = case when ${isStillHeld} then error end,
+        due_at = ${to.dueAt === undefined ? sql`due_at` : (to.dueAt?.toISOString() ?? null)}, next_attempt_at = null, backoff_step = 0,
         ${preparedCleared}, ${leaseCleared}
       where id = any(${sql.param(ids(found))}::uuid[]) returning id, attempt_no
     )
@@ -118,6 +121,10 @@ export async function releaseHeld(tx: Tx, times: Times, organisationId: string, 
     [...released].map(({ id }) => id),
   )
 }
+
+// Whatever is edited, what is held stays so while its channel is out of reach.
+const isStillHeld = sql`(state = 'held' and exists (
+  select from channels c where c.id = channel_id and c.status <> 'active'))`
 
 async function wakeFreed(tx: Tx, found: Found[]): Promise<void> {
   for (const { channelId, state } of found) if (state === 'claimed') await wakeChannel(tx, channelId)

@@ -73,13 +73,20 @@ export async function insertDeliveries(tx: Tx, networks: Networks, wanted: NewDe
     )
 }
 
-/** Bring a post's deliveries to what is wanted: channels left out leave, new ones come, the others get the new hour. */
+/** Bring a post's deliveries to what is wanted: channels left out leave, new ones come, the others get the new hour, unless `keepsHour`. */
 export async function changeDeliveries(
   tx: Tx,
   networks: Networks,
-  change: { organisationId: string; postId: string; type: Post['type']; wanted: Wanted; found: Found[] },
+  change: {
+    organisationId: string
+    postId: string
+    type: Post['type']
+    wanted: Wanted
+    found: Found[]
+    keepsHour: boolean
+  },
 ): Promise<void> {
-  const { organisationId, postId, type, wanted, found } = change
+  const { organisationId, postId, type, wanted, found, keepsHour } = change
   const to = { state: type === 'draft' ? 'draft' : 'scheduled', dueAt: wanted.date } as const
   const leaving = found.filter(
     ({ channelId, state }) => !wanted.channelIds.includes(channelId) && state !== 'cancelled',
@@ -98,7 +105,9 @@ export async function changeDeliveries(
       ),
     ),
   )
-  await reschedule(tx, staying, to)
+  const named = (isBack: boolean) => staying.filter(({ state }) => (state === 'cancelled') === isBack)
+  await reschedule(tx, named(false), keepsHour ? { state: to.state } : to)
+  await reschedule(tx, named(true), to)
   const arriving = wanted.channelIds.filter((id) => !found.some(({ channelId }) => channelId === id))
   await insertDeliveries(tx, networks, { organisationId, postId, channelIds: arriving, ...to })
 }

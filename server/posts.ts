@@ -8,7 +8,7 @@ import { Failure, type FailureCode } from './errors.ts'
 import { ById, CreatePost, ListPosts, Resolve, UpdatePost } from './forms.ts'
 import { once } from './idempotency.ts'
 import { changeDeliveries, insertDeliveries, insertPost, readPost, replaceMedia } from './post-rows.ts'
-import { factsFor, missingThings, obstacles, type Wanted } from './rules.ts'
+import { factsFor, missingThings, obstacles, type Unchanged, type Wanted } from './rules.ts'
 import { iso, type Post, type PostRow, postView, showPost } from './status.ts'
 import { needs, router } from './trpc.ts'
 
@@ -26,7 +26,7 @@ export const posts = router({
         }
         const now = await demandPossible(tx, organisationId, wanted, {
           isDraft: input.type === 'draft',
-          checksDate: true,
+          unchanged: { date: false, onChannels: [] },
         })
         if (input.type === 'now') wanted.date = now
         const id = await insertPost(tx, organisationId, input.type, wanted, ctx.actor)
@@ -74,18 +74,20 @@ export const posts = router({
           mediaIds: input.mediaIds ?? before.mediaIds,
         }
         demandComplete(type, wanted)
-        const checksDate = input.date !== undefined || type !== before.type
+        const isSameType = type === before.type
+        const keepsHour = isSameType && input.date === undefined
+        const goesNow = type === 'now' && !isSameType
         const now = await demandPossible(tx, organisationId, wanted, {
           isDraft: type === 'draft',
-          checksDate: checksDate && type !== 'now',
+          unchanged: { date: keepsHour || goesNow, onChannels: isSameType ? before.channelIds : [] },
         })
-        if (type === 'now' && before.type !== 'now') wanted.date = now
+        if (goesNow) wanted.date = now
         await tx
           .update(postsTable)
           .set({ type, content: wanted.content, date: wanted.date, version: before.version + 1, updatedAt: sql`now()` })
           .where(and(eq(postsTable.id, input.id), eq(postsTable.organisationId, organisationId)))
         if (input.mediaIds) await replaceMedia(tx, organisationId, input.id, input.mediaIds)
-        await changeDeliveries(tx, networks, { organisationId, postId: input.id, type, wanted, found })
+        await changeDeliveries(tx, networks, { organisationId, postId: input.id, type, wanted, found, keepsHour })
         return readPost(tx, organisationId, input.id)
       }),
     ),
@@ -182,10 +184,10 @@ async function demandPossible(
   tx: Tx,
   organisationId: string,
   wanted: Wanted,
-  { isDraft, checksDate }: { isDraft: boolean; checksDate: boolean },
+  { isDraft, unchanged }: { isDraft: boolean; unchanged: Unchanged },
 ): Promise<Date> {
   const facts = await factsFor(tx, organisationId, wanted)
-  const errors = isDraft ? missingThings(wanted, facts) : obstacles(wanted, facts, { checksDate })
+  const errors = isDraft ? missingThings(wanted, facts) : obstacles(wanted, facts, unchanged)
   if (errors.length > 0) throw new Failure('unprocessable', { errors })
   return facts.now
 }

@@ -40,15 +40,24 @@ export function missingThings({ channelIds, mediaIds }: Wanted, { channels, medi
   ]
 }
 
-/** Everything that keeps a post from being scheduled, on every channel at once. `checksDate` is off where the date stays. */
-export function obstacles(wanted: Wanted, facts: Facts, { checksDate }: { checksDate: boolean }): Fault[] {
+/** What of a post stays as it is, and is therefore not asked again. `onChannels`: it goes out there once they are reconnected. */
+export type Unchanged = { date: boolean; onChannels: string[] }
+
+/** Everything that keeps a post from being scheduled, on every channel at once. */
+export function obstacles(wanted: Wanted, facts: Facts, unchanged: Unchanged): Fault[] {
   return [
     ...missingThings(wanted, facts),
-    ...(checksDate && wanted.date ? dateFaults(wanted.date, facts.now) : []),
+    ...(!unchanged.date && wanted.date ? dateFaults(wanted.date, facts.now) : []),
     ...emptiness(wanted),
     ...wanted.channelIds.flatMap((id, index) => {
       const channel = facts.channels.find((candidate) => candidate.id === id)
-      return channel ? channelFaults(channel, index, wanted, facts.media) : []
+      if (!channel) return []
+      const on = `${channel.name} (${channel.network})`
+      return [
+        ...(unchanged.onChannels.includes(id) ? [] : connectionFaults(channel, on, `channelIds[${index}]`)),
+        ...textFaults(channel.limits, on, wanted.content),
+        ...mediaFaults(channel.limits, on, wanted.mediaIds, facts.media),
+      ]
     }),
   ]
 }
@@ -73,20 +82,12 @@ function emptiness({ content, mediaIds }: Wanted): Fault[] {
   return [{ path: 'content', code: 'content_empty', message: 'Write something or add media.' }]
 }
 
-function channelFaults(
-  channel: ChannelFacts,
-  index: number,
-  { content, mediaIds }: Wanted,
-  media: MediaFacts[],
-): Fault[] {
-  const on = `${channel.name} (${channel.network})`
-  const faults: Fault[] = []
-  const path = `channelIds[${index}]`
-  if (channel.status === 'needs_reconnect')
-    faults.push({ path, code: 'channel_needs_reconnect', message: `${on} must be reconnected first.` })
-  if (channel.status === 'disconnected')
-    faults.push({ path, code: 'channel_disconnected', message: `${on} was disconnected. Connect it again first.` })
-  return [...faults, ...textFaults(channel.limits, on, content), ...mediaFaults(channel.limits, on, mediaIds, media)]
+function connectionFaults({ status }: ChannelFacts, on: string, path: string): Fault[] {
+  if (status === 'needs_reconnect')
+    return [{ path, code: 'channel_needs_reconnect', message: `${on} must be reconnected first.` }]
+  if (status === 'disconnected')
+    return [{ path, code: 'channel_disconnected', message: `${on} was disconnected. Connect it again first.` }]
+  return []
 }
 
 function textFaults(limits: ChannelLimits, on: string, content: string): Fault[] {

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { expect } from 'vitest'
 import { readEnv } from '../../db/env.ts'
 import { memberships, type Role } from '../../db/schema.ts'
+import type { Networks } from '../../jobs/networks/registry.ts'
 import type { Actor } from '../../server/actor.ts'
 import { install } from '../../server/installation.ts'
 import { type Api, apiFor } from '../../server/router.ts'
@@ -10,6 +11,7 @@ import type { Installation } from '../../server/trpc.ts'
 import { aChannel, anOrganisation } from '../builders.ts'
 import { testDatabase } from '../database.ts'
 import { startWeb, testSite } from '../processes.ts'
+import type { World } from '../world.ts'
 
 /** An answer of the public API. `json` is null where the body is none. */
 // biome-ignore lint/suspicious/noExplicitAny: a test says by its assertions what it expects of the body
@@ -107,4 +109,20 @@ export function expectProblem(answer: Answer, status: number, code: string): voi
 /** Each fault as `path code`. */
 export function faultsOf({ json }: Answer): string[] {
   return json.errors.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`)
+}
+
+/** The procedures as the owner of a world's organisation calls them, on its networks and those of `more`. */
+export async function ownerIn({ db, site, organisationId }: World, more: Networks = {}) {
+  const { installation, end: close } = await install(readEnv(site.env))
+  const [membership] = await db.select().from(memberships).where(eq(memberships.organisationId, organisationId))
+  const member = await memberWith(installation, { organisationId, accountId: membership!.accountId })
+  return { api: apiAs({ ...installation, networks: { ...installation.networks, ...more } }, member), close }
+}
+
+/** How a procedure ended: `done`, or the code of its failure. */
+export function failureOf(call: Promise<unknown>): Promise<string> {
+  return call.then(
+    () => 'done',
+    (error: { failure?: string }) => error.failure ?? String(error),
+  )
 }

@@ -1,0 +1,116 @@
+import { eq } from 'drizzle-orm'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { channels } from '../../db/schema.ts'
+import type { Network } from '../../jobs/networks/network.ts'
+import type { Api } from '../../server/router.ts'
+import { aDelivery } from '../builders.ts'
+import { fakeNetwork } from '../fake-network.ts'
+import { until } from '../processes.ts'
+import { deliveryOf, untilState, type World, world } from '../world.ts'
+import { failureOf, ownerIn } from './web.ts'
+
+let w: World
+let api: Api
+let close: () => Promise<void>
+beforeAll(async () => {
+  w = await world()
+  ;({ api, close } = await ownerIn(w, { readable }))
+})
+afterEach(() => w.rest())
+afterAll(async () => {
+  await close()
+  await w.end()
+})
+
+// The fake as a network that a person can connect: what is typed is the account's id.
+const readable: Network = {
+  ...fakeNetwork({ name: 'readable', url: 'http://127.0.0.1:9', repeatedSend: 'readable' }),
+  connecting: {
+    by: 'form',
+    connect: async ({ account = '' }) => ({
+      ...{ remoteAccount: account, name: 'again', handle: null, url: null, pictureUrl: null },
+      limits: { textLength: 500, textUnit: 'characters', mediaCount: 4, mediaTypes: [] },
+      credential: { token: 'good' },
+    }),
+  },
+}
+
+const Hour = 3_600_000
+const soon = (ms = 0) => new Date(Date.now() + ms)
+const stateOf = async (id: string) => (await deliveryOf(w.db, id)).state
+const channelRow = async (id: string) => (await w.db.select().from(channels).where(eq(channels.id, id)))[0]!
+const reconnect = async (channelId: string) =>
+  api.channels.connect({
+    network: 'readable',
+    channelId,
+    input: { account: (await channelRow(channelId)).remoteAccount },
+  })
+
+const another = (channelId: string, dueAt: Date) =>
+  aDelivery(w.db, { organisationId: w.organisationId, channelId, dueAt })
+
+async function one({ dueAt, token = 'good' }: { dueAt: Date; token?: string }) {
+  const channelId = await w.channel('readable', token)
+  const id = await another(channelId, dueAt)
+  return { id, channelId, postId: (await deliveryOf(w.db, id)).postId }
+}
+
+describe('a channel', () => {
+  test('disconnected to hold keeps its posts, and connected again sends what is due and keeps the hour of the rest', async () => {
+    const { id: due, channelId } = await one({ dueAt: soon(300) })
+    const later = await another(channelId, soon(Hour))
+    const missed = await another(channelId, soon(-25 * Hour))
+    await api.channels.disconnect({ id: channelId, unsent: 'hold' })
+    expect(await Promise.all([due, later, missed].map(stateOf))).toEqual(['held', 'held', 'held'])
+    expect(await failureOf(api.channels.disconnect({ id: channelId, unsent: 'hold' }))).toBe('not_found')
+    await w.worker()
+    await until(async () => (await channelRow(channelId)).credential === null) // erased, nothing being under way
+    expect(w.fake.received).toHaveLength(0)
+    await reconnect(channelId)
+    await untilState(w.db, due, 'published')
+    expect(await untilState(w.db, missed, 'needs_review')).toMatchObject({ error: { code: 'missed' } })
+    expect(await deliveryOf(w.db, later)).toMatchObject({ state: 'scheduled', error: null })
+    expect(w.fake.received).toHaveLength(1)
+  })
+
+  test('disconnected to cancel cancels what is unsent, while what is being sent runs to its end and is known', async () => {
+    let answer = () => {}
+    w.fake.behave = (_request, { show, reply }) => {
+      answer = () => reply(200, { id: show() })
+    }
+    const { id: sending, channelId } = await one({ dueAt: soon() })
+    const later = await another(channelId, soon(Hour))
+    await w.worker()
+    await until(() => w.fake.received.length === 1)
+    await api.channels.disconnect({ id: channelId, unsent: 'cancel' })
+    expect(await Promise.all([sending, later].map(stateOf))).toEqual(['sending', 'cancelled'])
+    answer()
+    await untilState(w.db, sending, 'published')
+    await until(async () => (await channelRow(channelId)).credential === null)
+    await reconnect(channelId)
+    expect(await stateOf(later)).toBe('cancelled')
+  })
+
+  test('that lost its access holds its posts; they can be edited meanwhile and go out as edited when it is back', async () => {
+    w.fake.isTokenGood = (token) => token === 'good'
+    const { id, postId, channelId } = await one({ dueAt: soon(), token: 'revoked' })
+    await w.worker()
+    await untilState(w.db, id, 'held')
+    const before = await api.posts.get({ id: postId })
+    expect(before).toMatchObject({ status: 'HELD', deliveries: [{ error: { code: 'channel_needs_reconnect' } }] })
+    const edited = await api.posts.update({ id: postId, content: 'as edited' })
+    expect(edited).toMatchObject({ status: 'HELD', content: 'as edited', deliveries: before.deliveries })
+    await reconnect(channelId)
+    await untilState(w.db, id, 'published')
+    expect(w.fake.posts.map(({ text }) => text)).toEqual(['as edited'])
+  })
+
+  test('reconnected as another account stays as it is', async () => {
+    const { id, channelId } = await one({ dueAt: soon(Hour) })
+    await api.channels.disconnect({ id: channelId, unsent: 'hold' })
+    const wrong = api.channels.connect({ network: 'readable', channelId, input: { account: 'somebody else' } })
+    expect(await failureOf(wrong)).toBe('connect_failed')
+    expect(await stateOf(id)).toBe('held')
+    expect(await w.db.select().from(channels).where(eq(channels.remoteAccount, 'somebody else'))).toEqual([])
+  })
+})
