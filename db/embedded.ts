@@ -89,7 +89,7 @@ async function firstTime(programs: server.Postgres, dataDir: string, log: Logger
   const folder = await placeForCluster(programs, dataDir, log)
   if (existsSync(folder)) {
     throw new InstallationError(
-      `${dataDir}/postgres.json is missing, and in it the password of the database in ${folder}: put it back.`,
+      `${dataDir}/postgres.json is missing, and in it the password of the database in ${folder}: put it back, or delete that folder to begin with an empty one.`,
     )
   }
   return { port: 0, password: randomBytes(24).toString('base64url'), folder }
