@@ -69,6 +69,7 @@ const Variables = z.object({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .catch(() => problem('LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent.')),
+  REMIX_DEV_ORIGIN: z.string().optional(),
 })
 
 export type Env = ReturnType<typeof readEnv>
@@ -102,6 +103,7 @@ export function readEnv(variables: Record<string, string | undefined> = process.
     outboundAllow: env.OUTBOUND_ALLOW,
     blueskyPlcUrl: env.BLUESKY_PLC_URL,
     logLevel: env.LOG_LEVEL,
+    compilerOrigin: env.REMIX_DEV_ORIGIN ?? null, // in development: who wants to know that a new build is served
   }
 }
 

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { broadcastDevReady } from '@remix-run/node'
 import { type Logger, pino } from 'pino'
 import { InstallationError } from '../db/embedded.ts'
 import { type Env, EnvError, readEnv } from '../db/env.ts'
@@ -20,6 +21,7 @@ async function main(): Promise<void> {
   const app = createApp({ installation, log, build, publicDir: join(root, 'public'), isDraining: () => draining })
   const server = await listen(createServer(app), env)
   log.info({ address: server.address(), appUrl: env.appUrl }, 'web listens')
+  if (env.compilerOrigin) await broadcastDevReady(build, env.compilerOrigin) // and open pages load themselves again
   const stop = () => {
     if (draining) return
     draining = true
