@@ -190,7 +190,11 @@ function pages(serving: Serving): express.RequestHandler {
     mode: installation.env.production ? 'production' : 'development',
     getLoadContext: (req, res) => loadContext(installation, req, res) as never,
   })
+  const { host } = new URL(installation.env.appUrl)
   return (req, res, next) => {
+    // Remix makes addresses of these and refuses forms by them: a proxy may have changed them, the configuration stands.
+    req.headers.host = host
+    delete req.headers['x-forwarded-host']
     res.set('Cache-Control', 'no-store') // pages show one organisation's things
     handle(req, res, next).catch(next)
   }
