@@ -48,7 +48,7 @@ export function open(ring: KeyRing, place: Place, bytes: Uint8Array): string {
   }
 }
 
-export class SealError extends Error {}
+class SealError extends Error {}
 
 function additionalData({ table, id, organisationId, field }: Place): Buffer {
   return Buffer.from(JSON.stringify([table, id, organisationId, field]))

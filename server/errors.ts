@@ -93,7 +93,7 @@ function failureFrom(error: unknown): Failure {
 }
 
 /** Every fault of a form at once. */
-export function formFailure(error: ZodError): Failure {
+function formFailure(error: ZodError): Failure {
   return new Failure('invalid_request', { errors: error.issues.flatMap(faultsOf), cause: error })
 }
 

@@ -64,8 +64,6 @@ export async function startFakeServer() {
   return Object.assign(fake, { url, end, reset })
 }
 
-export type FakeServer = Awaited<ReturnType<typeof startFakeServer>>
-
 /** How a fake network declares itself to the worker; given to test/worker.ts as JSON. */
 export type FakeNetwork = {
   name: string
