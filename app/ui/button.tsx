@@ -20,13 +20,19 @@ export function Button({ look = 'plain', className = '', ...rest }: ButtonProps)
 }
 
 /**
- * The button of a form. While any form is under way it takes no second press; it is not `disabled`, which would throw
- * the keyboard's place away.
+ * The button of a form. While any form is under way, or as long as it `waits` for something else, it takes no press; it
+ * is not `disabled`, which would throw the keyboard's place away.
  */
-export function Submit({ look = 'plain', className = '', children, ...rest }: ButtonProps) {
+export function Submit({
+  look = 'plain',
+  waits = false,
+  className = '',
+  children,
+  ...rest
+}: ButtonProps & { waits?: boolean }) {
   const { state, formData } = useNavigation()
   const fetchers = useFetchers()
-  const isBusy = state === 'submitting' || fetchers.some((fetcher) => fetcher.state === 'submitting')
+  const isBusy = waits || state === 'submitting' || fetchers.some((fetcher) => fetcher.state === 'submitting')
   const isMine = state === 'submitting' && (!rest.name || formData?.get(rest.name) === rest.value)
   return (
     <button

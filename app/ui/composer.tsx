@@ -82,18 +82,18 @@ function Buttons({ post, isWaiting }: { post: Post | null; isWaiting: boolean })
   return (
     <div className="flex flex-wrap items-center gap-2 rounded-b-2xl border-t border-line bg-canvas/60 px-5 py-3.5 sm:px-6">
       {isFixed ? (
-        <Submit look="primary" name="intent" value="save">
+        <Submit look="primary" name="intent" value="save" waits={isWaiting}>
           Save changes
         </Submit>
       ) : (
         <>
-          <Submit look="primary" name="intent" value="schedule">
+          <Submit look="primary" name="intent" value="schedule" waits={isWaiting}>
             Schedule
           </Submit>
-          <Submit name="intent" value="now">
+          <Submit name="intent" value="now" waits={isWaiting}>
             Publish now
           </Submit>
-          <Submit name="intent" value="draft">
+          <Submit name="intent" value="draft" waits={isWaiting}>
             Save draft
           </Submit>
         </>

@@ -54,7 +54,7 @@ export function SelectField({ label, hint, field, children, ...rest }: SelectFie
   )
 }
 
-export function Hint({ id, children }: { id: string; children: ReactNode }) {
+function Hint({ id, children }: { id: string; children: ReactNode }) {
   if (!children) return null
   return (
     <p id={id} className="mt-1.5 text-sm text-muted">

@@ -1,0 +1,103 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from '@playwright/test'
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { aChannel, aDelivery } from '../builders.ts'
+import { type BrowserSite, browserSite, connectFeed, signUp, withChromium } from './browser.ts'
+
+const looks = [
+  { colorScheme: 'light', width: 390 },
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 390 },
+  { colorScheme: 'dark', width: 1280 },
+] as const
+
+const hasChromium = withChromium()
+let here: BrowserSite
+const paths: Record<string, string> = {}
+let state: Awaited<ReturnType<ReturnType<Page['context']>['storageState']>>
+
+beforeAll(async () => {
+  if (!hasChromium) return
+  here = await browserSite()
+  const page = await here.page()
+  await signUp(page, here.site)
+  await describeAll(page)
+  state = await page.context().storageState()
+})
+afterAll(() => here?.end())
+
+describe.each(looks)('$colorScheme, $width pixels wide', ({ colorScheme, width }) => {
+  test('no page has anything that axe finds, and none is wider than the screen', async () => {
+    const look = { colorScheme, viewport: { width, height: 900 } }
+    const inside = await here.page({ ...look, storageState: state })
+    for (const path of Object.values(paths)) await expectClean(inside, path, colorScheme)
+    const outside = await here.page(look)
+    for (const path of ['/login', '/signup', paths.feed!]) await expectClean(outside, path, colorScheme)
+  }, 180_000)
+})
+
+async function expectClean(page: Page, path: string, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.goto(path)
+  await page.locator('h1').waitFor()
+  const axe = new AxeBuilder({ page }).setLegacyMode() // there are no frames to go into
+  // In the dark only colours differ.
+  const { violations } = await (colorScheme === 'dark' ? axe.withRules(['color-contrast']) : axe).analyze()
+  const found = violations.map(({ id, nodes }) => `${path}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+  expect(found).toEqual([])
+  const overflow = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  )
+  expect(`${path}: ${overflow}`).toBe(`${path}: 0`)
+}
+
+/** Every page there is, with something in each of its states. */
+async function describeAll(page: Page): Promise<void> {
+  const channelId = await connectFeed(page, 'A feed with a name that is rather long for a small screen')
+  const [channel] = await here.db.execute<{ organisation_id: string }>(
+    sql`select organisation_id from channels where id = ${channelId}`,
+  )
+  const organisationId = channel!.organisation_id
+  const secretKey = here.site.secretKey
+  const broken = await aChannel(here.db, secretKey, { organisationId, network: 'mastodon' })
+  await here.db.execute(sql`update channels set status = 'needs_reconnect' where id = ${broken}`)
+  await here.db.execute(sql`
+    insert into feed_items (id, organisation_id, channel_id, content, media)
+    values (gen_random_uuid(), ${organisationId}, ${channelId}, 'Read https://example.org/about.', '[]')`)
+  const post = async (state: 'scheduled' | 'failed' | 'held', inMs: number) => {
+    const dueAt = new Date(Date.now() + inMs)
+    const id = await aDelivery(here.db, {
+      organisationId,
+      channelId: state === 'held' ? broken : channelId,
+      dueAt,
+      state,
+    })
+    const error = JSON.stringify({ code: 'refused', message: 'It was refused.', nextStep: 'Change it.' })
+    if (state !== 'scheduled')
+      await here.db.execute(sql`update deliveries set error = ${error}::jsonb where id = ${id}`)
+    const [row] = await here.db.execute<{ post_id: string }>(sql`select post_id from deliveries where id = ${id}`)
+    return row!.post_id
+  }
+  const review = await post('failed', -3_600_000)
+  await here.db.execute(sql`
+    update deliveries set state = 'needs_review', maybe_out = true, prepared = '{}' where post_id = ${review}`)
+  Object.assign(paths, {
+    posts: '/',
+    published: '/?status=PUBLISHED',
+    compose: '/posts/new',
+    scheduled: `/posts/${await post('scheduled', 86_400_000)}`,
+    failed: `/posts/${await post('failed', -86_400_000)}`,
+    held: `/posts/${await post('held', 3_600_000)}`,
+    review: `/posts/${review}`,
+    channels: '/channels',
+    connect: '/channels?connect=bluesky',
+    reconnect: `/channels?reconnect=${broken}`,
+    disconnect: `/channels?disconnect=${channelId}`,
+    refused: '/channels/connected?error=access_denied',
+    account: '/settings/account',
+    access: '/settings/developers/access',
+    generate: '/settings/developers/access?generate',
+    feed: `/feeds/${channelId}`,
+    nothing: '/there/is/no/such/page',
+  })
+}
