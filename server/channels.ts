@@ -67,10 +67,10 @@ export const channels = router({
     .mutation(async ({ ctx, input }): Promise<{ channel: Channel } | { url: string }> => {
       const network = Object.hasOwn(ctx.networks, input.network) ? ctx.networks[input.network] : undefined
       if (!network) throw new Failure('not_found')
-      if (input.channelId) await readChannel(ctx.db, ctx.env.appUrl, ctx.organisationId, input.channelId)
+      const known = input.channelId && (await accountOf(ctx.db, ctx.organisationId, input.channelId))
       if (network.connecting.by === 'redirect') return beginFlow(ctx, network, input)
       const { connect } = network.connecting
-      const account = await explained(() => connect(input.input, ctx.outbound))
+      const account = await explained(() => connect(input.input, ctx.outbound, known))
       return { channel: await storeChannel(ctx, input.network, account, input.channelId ?? null) }
     }),
 
@@ -166,6 +166,16 @@ export async function storeChannel(
     return id
   })
   return readChannel(ctx.db, ctx.env.appUrl, organisationId, id)
+}
+
+/** The network's own id of a channel's account. Throws `not_found`. */
+async function accountOf(db: Db, organisationId: string, id: string): Promise<string> {
+  const [row] = await db
+    .select({ account: channelsTable.remoteAccount })
+    .from(channelsTable)
+    .where(and(eq(channelsTable.id, id), eq(channelsTable.organisationId, organisationId)))
+  if (!row) throw new Failure('not_found')
+  return row.account
 }
 
 async function readChannel(db: Db, appUrl: string, organisationId: string, id: string): Promise<Channel> {

@@ -42,7 +42,7 @@ export function feed({ db, appUrl }: { db: Db; appUrl: string }): Network {
     repeatedSend: 'keyed',
     verifiedAgainst: 'itself, and readers from npm: feedsmith, libxml2',
     pageOf: (channelId) => `${appUrl}/feeds/${channelId}`,
-    connecting: { by: 'form', connect: async ({ name = '' }) => newFeed(name.trim()) },
+    connecting: { by: 'form', connect: async ({ name = '' }, _, account) => aFeed(name.trim(), account) },
     prepare: async ({ text, media }) => {
       const kept = media.map(({ url, mime, bytes, alt, width, height }) => ({ url, mime, bytes, alt, width, height }))
       return { content: text, media: kept } satisfies z.infer<typeof Prepared>
@@ -55,12 +55,12 @@ export function feed({ db, appUrl }: { db: Db; appUrl: string }): Network {
   }
 }
 
-function newFeed(name: string): ConnectedAccount {
+function aFeed(name: string, remoteAccount: string = randomUUID()): ConnectedAccount {
   if (!name) throw new ConnectError('Give the feed a name.', { field: 'name' })
   if (name.length > NameLength)
     throw new ConnectError(`A name has at most ${NameLength} characters.`, { field: 'name' })
   return {
-    remoteAccount: randomUUID(),
+    remoteAccount,
     name,
     handle: null,
     url: null,

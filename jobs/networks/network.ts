@@ -45,10 +45,14 @@ export type ConnectedAccount = {
 /**
  * How a channel of a network comes to be. `form`: what the person types is enough. `redirect`: they go to the network's
  * consent page and come back with a code; `kept` (sealed meanwhile, must survive JSON) is what `begin` wants to know again.
+ * `remoteAccount` is that of a channel to be reconnected, for a network that has no accounts but those it makes.
  * All throw ConnectError.
  */
 export type Connecting =
-  | { by: 'form'; connect: (input: Record<string, string>, outbound: Outbound) => Promise<ConnectedAccount> }
+  | {
+      by: 'form'
+      connect: (input: Record<string, string>, outbound: Outbound, remoteAccount?: string) => Promise<ConnectedAccount>
+    }
   | {
       by: 'redirect'
       begin: (

@@ -113,6 +113,18 @@ describe('the session', () => {
     expect([await isIn(browser), await isIn(other)]).toEqual([false, false])
   })
 
+  test('knows the role of this moment: lowered, it is lower at the next request, and a membership that ends ends it', async () => {
+    const { email, browser } = await aPerson()
+    const makeKey = async () =>
+      (await browser.post('/settings/developers/access', { name: 'x', scopes: 'posts:read' })).status
+    const theirs = sql`account_id = (select id from accounts where email = ${email})`
+    expect(await makeKey()).toBe(200)
+    await w.db.execute(sql`update memberships set role = 'viewer' where ${theirs}`)
+    expect(await makeKey()).toBe(403)
+    await w.db.execute(sql`delete from memberships where ${theirs}`)
+    expect(await isIn(browser)).toBe(false)
+  })
+
   test('that has run out, or was never given out, is none', async () => {
     const { browser } = await aPerson()
     expect(await isIn(aBrowser(w.site.appUrl, { cookie: `session=${'A'.repeat(43)}` }))).toBe(false)

@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { channels } from '../../db/schema.ts'
 import type { Network } from '../../jobs/networks/network.ts'
+import type { Channel } from '../../server/channels.ts'
 import type { Api } from '../../server/router.ts'
 import { aDelivery } from '../builders.ts'
 import { fakeNetwork } from '../fake-network.ts'
@@ -112,5 +113,17 @@ describe('a channel', () => {
     expect(await failureOf(wrong)).toBe('connect_failed')
     expect(await stateOf(id)).toBe('held')
     expect(await w.db.select().from(channels).where(eq(channels.remoteAccount, 'somebody else'))).toEqual([])
+  })
+
+  test('of a network that has no accounts but ours is connected again as itself', async () => {
+    const made = await api.channels.connect({ network: 'feed', input: { name: 'News' } })
+    const { id } = (made as { channel: Channel }).channel
+    const held = await another(id, soon(Hour))
+    await api.channels.disconnect({ id, unsent: 'hold' })
+    const again = await api.channels.connect({ network: 'feed', channelId: id, input: { name: 'Newer news' } })
+    expect(again).toMatchObject({ channel: { id, name: 'Newer news', status: 'ACTIVE' } })
+    expect(await stateOf(held)).toBe('scheduled')
+    for (const network of ['none', '__proto__', 'constructor', 'toString'])
+      expect(await failureOf(api.channels.connect({ network, input: {} }))).toBe('not_found')
   })
 })

@@ -1,0 +1,257 @@
+import { join } from 'node:path'
+import { eq, sql } from 'drizzle-orm'
+import sharp from 'sharp'
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { accounts, connectFlows, deliveries, media, type Role } from '../../db/schema.ts'
+import { type Actor, credentialHolder } from '../../server/actor.ts'
+import { createKey } from '../../server/keys.ts'
+import { appRouter } from '../../server/router.ts'
+import { digest, hashPassword } from '../../server/secrets.ts'
+import { aDelivery, anOrganisation } from '../builders.ts'
+import { apiAs, expectProblem, openWeb, type Web } from './web.ts'
+
+const Password = 'a good password'
+const roles: Role[] = ['viewer', 'editor', 'admin', 'owner']
+
+type House = { organisationId: string; accountId: string; key: string; member: Extract<Actor, { kind: 'member' }> }
+let w: Web
+let ours: House
+let theirs: House
+let passwordHash: string
+let picture: string
+let postOfOurs = ''
+beforeAll(async () => {
+  w = await openWeb({ AUTH_RATE_LIMIT: '0' })
+  passwordHash = await hashPassword(Password)
+  picture = join(w.site.dataDir, 'picture.png')
+  await sharp({ create: { width: 2, height: 2, channels: 3, background: 'red' } })
+    .png()
+    .toFile(picture)
+  ours = await aHouse()
+  theirs = await aHouse()
+  postOfOurs = (await thingsOf(ours)).postId
+})
+afterAll(() => w.end())
+
+async function aHouse(): Promise<House> {
+  const made = await anOrganisation(w.db)
+  await w.db.update(accounts).set({ passwordHash }).where(eq(accounts.id, made.accountId))
+  const [account] = await w.db.select().from(accounts).where(eq(accounts.id, made.accountId))
+  const person = {
+    kind: 'member',
+    id: made.accountId,
+    name: 'Ada',
+    email: account!.email,
+    timeZone: 'UTC',
+    role: 'owner',
+  } as const
+  return { ...made, member: { ...person, organisationId: made.organisationId, sessionId: uuidv7() } }
+}
+
+/** One of each thing that has an id, new, so that a case may change it. */
+async function thingsOf({ organisationId, accountId, member }: House) {
+  const channelId = await w.channel(organisationId)
+  const dueAt = new Date(Date.now() + 3_600_000)
+  const deliveryId = await aDelivery(w.db, { organisationId, channelId, dueAt })
+  const [delivery] = await w.db.select().from(deliveries).where(eq(deliveries.id, deliveryId))
+  const row = { organisationId, kind: 'image', mime: 'image/png', bytes: 1, sha256: '', fileKey: 'x' } as const
+  const [file] = await w.db.insert(media).values(row).returning()
+  const { id: keyId } = await createKey(w.db, { organisationId, createdBy: accountId, name: 'k', expiresAt: null })
+  const state = uuidv7()
+  await w.db.insert(connectFlows).values({
+    ...{ organisationId, accountId, network: 'feed', stateHash: digest(state), sealed: new Uint8Array() },
+    expiresAt: dueAt,
+  })
+  const beside = { email: member.email, path: picture, ownPostId: postOfOurs }
+  return { organisationId, channelId, postId: delivery!.postId, mediaId: file!.id, keyId, state, ...beside }
+}
+type Things = Awaited<ReturnType<typeof thingsOf>>
+const idNames = ['organisationId', 'channelId', 'postId', 'mediaId', 'keyId', 'state'] as const
+
+/**
+ * A procedure, called with ids of `t`: who may (the least role; `key`: also an API key with its scope; `anybody`), how
+ * it ends with one's own ids, and with an id of somebody else or of nothing.
+ */
+type Case = {
+  may: Role | 'anybody'
+  key?: true
+  with?: (t: Things) => unknown
+  own?: string
+  missing?: string
+}
+const read = { may: 'viewer', key: true, missing: 'not_found' } as const
+const write = { may: 'editor', key: true, missing: 'not_found' } as const
+const text = { content: 'x' }
+
+const cases: Record<string, Case> = {
+  'account.signUp': {
+    may: 'anybody',
+    with: () => ({ name: 'x', email: `${uuidv7()}@example.org`, password: Password, organisation: 'x' }),
+  },
+  'account.signIn': { may: 'anybody', with: (t) => ({ email: t.email, password: Password }) },
+  'account.signOut': { may: 'viewer' },
+  'account.signOutEverywhere': { may: 'viewer' },
+  'account.show': { may: 'viewer' },
+  'account.whoami': { may: 'viewer', key: true },
+  'account.update': { may: 'viewer', with: (t) => ({ name: 'Ada', email: t.email, timeZone: 'UTC' }) },
+  'account.changePassword': { may: 'viewer', with: () => ({ current: Password, password: Password }) },
+  'account.switchOrganisation': { may: 'viewer', with: (t) => ({ id: t.organisationId }), missing: 'not_found' },
+  'channels.list': { may: 'viewer', key: true, with: () => ({}) },
+  'channels.get': { ...read, with: (t) => ({ id: t.channelId }) },
+  'channels.unsent': { ...read, with: (t) => ({ id: t.channelId }) },
+  'channels.networks': { may: 'viewer', key: true },
+  'channels.connect': {
+    ...{ may: 'admin', missing: 'not_found' },
+    with: (t) => ({ network: 'feed', channelId: t.channelId, input: { name: 'Feed' } }),
+  },
+  'channels.finish': {
+    ...{ may: 'admin', own: 'connect_failed', missing: 'connect_failed' },
+    with: (t) => ({ state: t.state, code: 'x' }),
+  },
+  'channels.disconnect': { may: 'admin', with: (t) => ({ id: t.channelId, unsent: 'cancel' }), missing: 'not_found' },
+  'feeds.show': { may: 'anybody', with: (t) => ({ channelId: t.channelId }) },
+  'feeds.item': { may: 'anybody', with: (t) => ({ channelId: t.channelId, itemId: t.postId }), own: 'not_found' },
+  'feeds.atom': { may: 'anybody', with: (t) => ({ channelId: t.channelId }) },
+  'feeds.json': { may: 'anybody', with: (t) => ({ channelId: t.channelId }) },
+  'keys.list': { may: 'admin' },
+  'keys.create': { may: 'admin', with: () => ({ name: 'x' }) },
+  'keys.revoke': { may: 'admin', with: (t) => ({ id: t.keyId }), missing: 'not_found' },
+  'media.create': { may: 'editor', key: true, with: (t) => ({ path: t.path }) },
+  'media.uploadFromUrl': {
+    may: 'editor',
+    key: true,
+    with: () => ({ url: 'http://127.0.0.1:9' }),
+    own: 'media_fetch_failed',
+  },
+  'media.list': { may: 'viewer', key: true, with: () => ({}) },
+  'media.get': { ...read, with: (t) => ({ id: t.mediaId }) },
+  'media.update': { ...write, with: (t) => ({ id: t.mediaId, alt: 'x' }) },
+  'posts.create': {
+    ...{ ...write, missing: 'unprocessable' },
+    with: (t) => ({ ...text, type: 'now', channelIds: [t.channelId], mediaIds: [t.mediaId] }),
+  },
+  'posts.list': { ...read, with: (t) => ({ channelId: t.channelId }), missing: 'done' },
+  'posts.get': { ...read, with: (t) => ({ id: t.postId }) },
+  'posts.update': { ...write, with: (t) => ({ ...text, id: t.postId }) },
+  'posts.update to': {
+    ...{ ...write, missing: 'unprocessable' },
+    with: (t) => ({ id: t.ownPostId, channelIds: [t.channelId], mediaIds: [t.mediaId] }),
+  },
+  'posts.cancel': { ...write, with: (t) => ({ id: t.postId }) },
+  'posts.retry': { ...write, with: (t) => ({ id: t.postId }), own: 'nothing_to_retry' },
+  'posts.resolve': {
+    ...{ ...write, own: 'nothing_to_resolve' },
+    with: (t) => ({ id: t.postId, channelId: t.channelId, outcome: 'not_published' }),
+  },
+  'posts.attempts': { ...read, with: (t) => ({ id: t.postId }) },
+}
+type Ending = { outcome: string; said: unknown }
+
+async function call(name: string, actor: Actor | null, things: Things): Promise<Ending> {
+  const [noun, verb] = name.split(' ')[0]!.split('.') as ['posts', 'get']
+  const procedure = apiAs(w.installation, actor)[noun][verb] as (input: unknown) => Promise<unknown>
+  try {
+    return { outcome: 'done', said: await procedure(cases[name]!.with?.(things)) }
+  } catch (error) {
+    const { failure, detail, errors } = error as { failure?: string; detail?: string; errors?: unknown }
+    return { outcome: failure ?? String(error), said: { detail, errors } }
+  }
+}
+
+/** The names of the ids that a case is called with. */
+function idsOf({ with: input }: Case): (typeof idNames)[number][] {
+  const used = new Set<keyof Things>()
+  input?.(new Proxy({} as Things, { get: (_, name) => used.add(name as keyof Things) && 'x' }))
+  return idNames.filter((name) => used.has(name))
+}
+
+/** All that an organisation has, to see that nobody touched it. */
+async function belongings({ organisationId }: House) {
+  const rows = (table: string) =>
+    w.db.execute(
+      sql.raw(`select to_jsonb(t) as row from ${table} t where organisation_id = '${organisationId}' order by 1::text`),
+    )
+  const tables = ['posts', 'deliveries', 'post_media', 'media', 'channels', 'api_keys', 'connect_flows', 'memberships']
+  return JSON.stringify(await Promise.all(tables.map(rows)))
+}
+
+test('there is a case for each procedure', () => {
+  const named = Object.keys(cases).map((name) => name.split(' ')[0])
+  expect([...new Set(named)].sort()).toEqual(Object.keys(appRouter._def.procedures).sort())
+})
+
+describe.each(Object.entries(cases))('%s', (name, { may, key, own = 'done', missing, ...rest }) => {
+  test('is for those whose role is enough, and for nobody without a credential', async () => {
+    for (const role of roles) {
+      const isEnough = may === 'anybody' || roles.indexOf(role) >= roles.indexOf(may)
+      const { outcome } = await call(name, { ...ours.member, role }, await thingsOf(ours))
+      expect([role, outcome]).toEqual([role, isEnough ? own : 'role_too_low'])
+    }
+    const { outcome } = await call(name, null, await thingsOf(ours))
+    expect(outcome).toBe(may === 'anybody' ? own : 'unauthenticated')
+  })
+
+  test('takes an API key only where it is meant to, with the scope for it', async () => {
+    const actor = (await credentialHolder(w.db, ours.key)) as Extract<Actor, { kind: 'api_key' }>
+    const isTaken = key || may === 'anybody'
+    expect((await call(name, actor, await thingsOf(ours))).outcome).toBe(isTaken ? own : 'unauthenticated')
+    const bare = await call(name, { ...actor, scopes: ['webhooks:manage'] }, await thingsOf(ours))
+    const isForAll = may === 'anybody' || name === 'account.whoami'
+    expect(bare.outcome).toBe(isForAll ? own : key ? 'insufficient_scope' : 'unauthenticated')
+  })
+
+  const ids = may === 'anybody' ? [] : idsOf({ may, ...rest })
+  if (ids.length > 0)
+    test('answers to an id of somebody else as to one of nothing, and touches nothing there', async () => {
+      const foreign = await thingsOf(theirs)
+      const before = await belongings(theirs)
+      for (const actor of [ours.member, await credentialHolder(w.db, ours.key)]) {
+        if (actor?.kind === 'api_key' && !key) continue
+        for (const id of ids) {
+          const answers: Ending[] = []
+          for (const other of [foreign[id], uuidv7(), 'x', ''])
+            answers.push(await call(name, actor, { ...(await thingsOf(ours)), [id]: other }))
+          for (const answer of answers) {
+            expect([id, answer.outcome]).toEqual([id, missing])
+            expect(answer).toEqual(answers[0])
+          }
+        }
+      }
+      expect(await belongings(theirs)).toBe(before)
+    })
+
+  test('never shows what belongs to another organisation', async () => {
+    const foreign = await thingsOf(theirs)
+    const said = JSON.stringify(await call(name, ours.member, await thingsOf(ours)))
+    for (const id of idNames) expect(said).not.toContain(foreign[id])
+  })
+})
+
+test('every route of the public API answers to an id of somebody else as to one of nothing', async () => {
+  const [mine, foreign] = [await thingsOf(ours), await thingsOf(theirs)]
+  const before = await belongings(theirs)
+  for (const [method, path, id] of [
+    ['GET', '/channels/', 'channelId'],
+    ['GET', '/posts/', 'postId'],
+    ['GET', '/media/', 'mediaId'],
+    ['DELETE', '/posts/', 'postId'],
+  ] as const) {
+    const asked = (id: string) => w.call(method, path + id, { key: ours.key })
+    const answers = [await asked(foreign[id]), await asked(uuidv7()), await asked('x')]
+    for (const answer of answers) {
+      expectProblem(answer, 404, 'not_found')
+      expect({ ...answer.json, requestId: '' }).toEqual({ ...answers[0]!.json, requestId: '' })
+    }
+    expect((await asked(mine[id])).status).toBeLessThan(300)
+  }
+  const json = { type: 'now', content: 'x', channelIds: [foreign.channelId], mediaIds: [foreign.mediaId] }
+  expectProblem(await w.call('POST', '/posts', { key: ours.key, json }), 422, 'unprocessable')
+  expect(await belongings(theirs)).toBe(before)
+})
+
+test('the database itself refuses a post on another organisation\u2019s channel', async () => {
+  const [mine, foreign] = [await thingsOf(ours), await thingsOf(theirs)]
+  const move = w.db.update(deliveries).set({ channelId: foreign.channelId }).where(eq(deliveries.postId, mine.postId))
+  await expect(move).rejects.toMatchObject({ cause: { code: '23503' } })
+})
