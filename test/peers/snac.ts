@@ -5,22 +5,40 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fromBackports } from './debian.ts'
+import { filledForm } from './forms.ts'
 import { freePort } from './port.ts'
 
+const Package = ['snac2', 'usr/bin/snac'] as const
 const StartTimeoutMs = 10_000
 
 export type Snac = {
   url: string
-  user: string
-  password: string
-  /** Approve a connection as `user`: fill in the form at `authorizeUrl`, and answer the address that it leads back to. */
+  /** Approve a connection as ada: fill in the form at `authorizeUrl`, and answer the address that it leads back to. */
   consent: (authorizeUrl: string) => Promise<string>
+  /** What ada has posted in public, newest first, as anybody may read it. */
+  statuses: () => Promise<Status[]>
   stop: () => Promise<void>
+}
+
+export type Status = {
+  id: string
+  url: string
+  text: string
+  visibility: string
+  media_attachments: { url: string; description: string }[]
+}
+
+/** Why there can be no snac2 on this machine, in a line, or null. Whatever it needs and can be fetched is there afterwards. */
+export function whyNoSnac(): Promise<string | null> {
+  return fromBackports(...Package).then(
+    () => null,
+    ({ message }: Error) => `no snac2 here: ${message.trim().replace(/\s+/g, ' ').slice(0, 300)}`,
+  )
 }
 
 /** A real snac2 on a free port of 127.0.0.1, with one user, ada, and data that is gone after `stop`. */
 export async function startSnac(): Promise<Snac> {
-  const program = join(await fromBackports('snac2', 'usr/bin/snac'), 'usr/bin/snac')
+  const program = join(await fromBackports(...Package), Package[1])
   const folder = await mkdtemp(join(tmpdir(), 'snac-'))
   const data = join(folder, 'data')
   const port = await freePort()
@@ -36,9 +54,8 @@ export async function startSnac(): Promise<Snac> {
   await listening(url, server)
   return {
     url,
-    user: 'ada',
-    password,
     consent: (authorizeUrl) => consent(authorizeUrl, { login: 'ada', passwd: password }),
+    statuses: () => statusesOf(url),
     async stop() {
       if (server.exitCode === null && server.kill()) await once(server, 'exit')
       await rm(folder, { recursive: true, force: true })
@@ -74,16 +91,14 @@ async function listening(url: string, server: ChildProcess): Promise<void> {
 }
 
 async function consent(authorizeUrl: string, person: { login: string; passwd: string }): Promise<string> {
-  const page = await (await fetch(authorizeUrl)).text()
-  const action = /<form method="post" action="([^"]+)"/.exec(page)?.[1]
-  if (!action) throw new Error(`snac shows no form at ${authorizeUrl}`)
-  const hidden = [...page.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(([, name, value]) => [
-    name,
-    value,
-  ])
-  const form = new URLSearchParams({ ...Object.fromEntries(hidden), ...person })
-  const answer = await fetch(action, { method: 'POST', body: form, redirect: 'manual' })
+  const { action, body } = filledForm(await (await fetch(authorizeUrl)).text(), person)
+  const answer = await fetch(action, { method: 'POST', body, redirect: 'manual' })
   const location = answer.headers.get('location')
   if (!location) throw new Error(`snac did not accept the consent (status ${answer.status}).`)
   return location
+}
+
+async function statusesOf(url: string): Promise<Status[]> {
+  const account = (await (await fetch(`${url}/api/v1/accounts/lookup?acct=ada`)).json()) as { id: string }
+  return (await (await fetch(`${url}/api/v1/accounts/${account.id}/statuses`)).json()) as Status[]
 }
