@@ -155,7 +155,9 @@ export const postStatuses = [
   'CANCELLED',
 ] as const
 export const ListPosts = z.strictObject({
-  status: z.enum(postStatuses).optional(),
+  status: z
+    .union([z.enum(postStatuses), z.array(z.enum(postStatuses))], `Must be one of ${postStatuses.join(', ')}.`) // or several, in this process
+    .optional(),
   channelId: Id.optional(),
   from: Instant.optional(),
   to: Instant.optional(),

@@ -44,7 +44,7 @@ export const posts = router({
       const rows = await db.execute<PostRow>(sql`
         select p.*, v.* from posts p, ${postView}
         where p.organisation_id = ${organisationId}
-          ${status ? sql`and v.status = ${status}` : sql``}
+          ${status ? sql`and v.status = any(${sql.param([status].flat())}::text[])` : sql``}
           ${channelId ? sql`and exists (select from deliveries d where d.post_id = p.id and d.channel_id = ${channelId})` : sql``}
           ${from ? sql`and p.date >= ${from.toISOString()}` : sql``}
           ${to ? sql`and p.date < ${to.toISOString()}` : sql``}

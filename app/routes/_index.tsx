@@ -14,10 +14,10 @@ import { clockAt, startOfDay } from '../zone.ts'
 
 export const meta: MetaFunction = () => [{ title: 'Posts · Punctual' }]
 
-const NeedAPerson = ['NEEDS_REVIEW', 'HELD', 'FAILED', 'PARTIALLY_PUBLISHED'] as const
-const NotOver = ['SCHEDULED', 'PUBLISHING'] as const
+const NeedAPerson: PostStatus[] = ['NEEDS_REVIEW', 'HELD', 'FAILED', 'PARTIALLY_PUBLISHED']
+const NotOver: PostStatus[] = ['SCHEDULED', 'PUBLISHING']
 const SoonestFirst: PostStatus[] = ['SCHEDULED', 'DRAFT', 'HELD', 'PUBLISHING']
-const TopLimit = 20 // of each status above the list
+const TopLimit = 50 // of each kind above the list
 const PageLimit = 50
 
 const filters = [
@@ -65,14 +65,14 @@ const nothing: { needs: Post[]; late: Post[]; drafts: Post[] } = { needs: [], la
 
 /** What waits for a person, what should have gone out before today, and drafts. */
 async function topOf(api: Api, today: Date) {
-  const of = async (status: PostStatus, more = {}) =>
+  const of = async (status: PostStatus | PostStatus[], more = {}) =>
     (await api.posts.list({ status, limit: TopLimit, order: 'asc', ...more })).data
   const [needs, late, drafts] = await Promise.all([
-    Promise.all(NeedAPerson.map((status) => of(status))),
-    Promise.all(NotOver.map((status) => of(status, { to: today.toISOString() }))),
+    of(NeedAPerson),
+    of(NotOver, { to: today.toISOString() }),
     of('DRAFT'),
   ])
-  return { needs: needs.flat(), late: late.flat(), drafts }
+  return { needs, late, drafts }
 }
 
 export default function Posts() {
