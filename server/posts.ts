@@ -98,7 +98,7 @@ export const posts = router({
       db.transaction(async (tx) => {
         const found = await lockDeliveries(tx, organisationId, id)
         const post = await readPost(tx, organisationId, id)
-        if (post.status === 'DRAFT') {
+        if (post.type === 'draft') {
           await tx.delete(postsTable).where(and(eq(postsTable.id, id), eq(postsTable.organisationId, organisationId)))
           return
         }

@@ -219,6 +219,9 @@ test('a draft is removed by DELETE, a scheduled post stays readable as CANCELLED
   expect(await w.call('DELETE', `/posts/${draft.json.id}`)).toMatchObject({ status: 204, text: '' })
   for (const method of ['GET', 'DELETE'])
     expectProblem(await w.call(method, `/posts/${draft.json.id}`), 404, 'not_found')
+  const lost = await create({ type: 'draft', content: 'x', channelIds: [channelId] })
+  await w.db.update(deliveries).set({ state: 'cancelled' }).where(eq(deliveries.postId, lost.json.id)) // by a disconnect
+  expect((await w.call('DELETE', `/posts/${lost.json.id}`)).status).toBe(204)
   const post = await create(scheduled())
   expect((await w.call('DELETE', `/posts/${post.json.id}`)).status).toBe(204)
   const after = await w.call('GET', `/posts/${post.json.id}`)

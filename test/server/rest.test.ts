@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createKey } from '../../server/keys.ts'
 import { routes } from '../../server/rest.ts'
 import { expectProblem, faultsOf, openWeb, type Web } from './web.ts'
 
@@ -54,14 +55,11 @@ test('checks come in the documented order: path, method, credential, scope, leng
   expectProblem(await w.call('POST', '/nothing', wrong), 404, 'not_found')
   expectProblem(await w.call('PUT', '/posts', wrong), 405, 'method_not_allowed')
   expectProblem(await w.call('POST', '/posts', wrong), 401, 'unauthenticated')
-  const noScope = await w.installation.db.transaction(async (tx) => {
-    const { createKey } = await import('../../server/keys.ts')
-    return createKey(tx, {
-      ...{ organisationId: w.organisationId, createdBy: w.accountId, name: 'reads', expiresAt: null },
-      scopes: ['channels:read'],
-    })
+  const { key } = await createKey(w.db, {
+    ...{ organisationId: w.organisationId, createdBy: w.accountId, name: 'reads', expiresAt: null },
+    scopes: ['channels:read'],
   })
-  const noWrite = await w.call('POST', '/posts', { ...wrong, key: noScope.key })
+  const noWrite = await w.call('POST', '/posts', { ...wrong, key })
   expectProblem(noWrite, 403, 'insufficient_scope')
   expect(noWrite.json.detail).toContain('posts:write')
   const { key: _, ...withKey } = wrong
