@@ -5,7 +5,7 @@ import { Failure } from './errors.ts'
 import { ById, ChangePassword, SignIn, SignUp, scopes, UpdateAccount } from './forms.ts'
 import { digest, hashPassword, mintToken, verifyPassword } from './secrets.ts'
 import { createThrottle } from './throttle.ts'
-import { authenticated, open, router, signedIn } from './trpc.ts'
+import { authenticated, type Context, open, router, signedIn } from './trpc.ts'
 
 const SessionDays = 30
 
@@ -72,16 +72,17 @@ export const account = router({
     }
   }),
 
-  update: signedIn.input(UpdateAccount).mutation(async ({ ctx: { db, actor }, input }) => {
+  update: signedIn.input(UpdateAccount).mutation(async ({ ctx, input }) => {
+    const { db, actor } = ctx
     const { password, ...change } = input
     // Whoever changes the address can have the password reset: a borrowed browser must not be enough.
-    if (change.email.toLowerCase() !== actor.email.toLowerCase())
-      await demandPassword(db, actor.id, password ?? '', 'password')
+    if (change.email.toLowerCase() !== actor.email.toLowerCase()) await demandPassword(ctx, password ?? '', 'password')
     await orEmailTaken(() => db.update(accounts).set(change).where(eq(accounts.id, actor.id)))
   }),
 
-  changePassword: signedIn.input(ChangePassword).mutation(async ({ ctx: { db, actor }, input }) => {
-    await demandPassword(db, actor.id, input.current, 'current')
+  changePassword: signedIn.input(ChangePassword).mutation(async ({ ctx, input }) => {
+    const { db, actor } = ctx
+    await demandPassword(ctx, input.current, 'current')
     await setPassword(db, actor.id, input.password, actor.sessionId)
   }),
 
@@ -136,11 +137,18 @@ async function startSession(tx: Tx, accountId: string, organisationId: string): 
   return { token, expiresAt }
 }
 
-async function demandPassword(tx: Tx, accountId: string, password: string, field: string): Promise<void> {
-  const [person] = await tx.select({ hash: accounts.passwordHash }).from(accounts).where(eq(accounts.id, accountId))
-  if (await verifyPassword(person?.hash ?? null, password)) return
-  throw new Failure('unprocessable', {
-    errors: [{ path: field, code: 'wrong_password', message: 'This is not your password.' }],
+// Counted like a sign-in: a borrowed browser is no place to try passwords.
+async function demandPassword(
+  { db, env, address, actor }: Pick<Context, 'db' | 'env' | 'address'> & { actor: { id: string; email: string } },
+  password: string,
+  field: string,
+): Promise<void> {
+  await createThrottle(db, env.authRateLimit)({ address, email: actor.email }, async () => {
+    const [person] = await db.select({ hash: accounts.passwordHash }).from(accounts).where(eq(accounts.id, actor.id))
+    if (await verifyPassword(person?.hash ?? null, password)) return
+    throw new Failure('unprocessable', {
+      errors: [{ path: field, code: 'wrong_password', message: 'This is not your password.' }],
+    })
   })
 }
 

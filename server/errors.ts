@@ -16,6 +16,8 @@ const catalogue = {
   method_not_allowed: ['METHOD_NOT_SUPPORTED', 'This path does not take that method.'],
   email_taken: ['CONFLICT', 'There is an account with this e-mail address already.'],
   post_already_publishing: ['CONFLICT', 'This post is being sent, or may be out there already.'],
+  post_failed: ['CONFLICT', 'This post has failed: retry it or cancel it.'],
+  post_needs_review: ['CONFLICT', 'Nobody knows whether this post went out: say so first, or cancel it there.'],
   post_already_published: ['CONFLICT', 'This post has been published.'],
   post_already_cancelled: ['CONFLICT', 'This post was cancelled.'],
   nothing_to_retry: ['CONFLICT', 'Nothing of this post has failed.'],

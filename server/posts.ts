@@ -9,7 +9,7 @@ import { ById, CreatePost, ListPosts, Resolve, UpdatePost } from './forms.ts'
 import { once } from './idempotency.ts'
 import { changeDeliveries, insertDeliveries, insertPost, readPost, replaceMedia } from './post-rows.ts'
 import { factsFor, missingThings, obstacles, type Unchanged, type Wanted } from './rules.ts'
-import { iso, type Post, type PostRow, postView, showPost } from './status.ts'
+import { type DeliveryStatus, iso, type Post, type PostRow, postView, showPost } from './status.ts'
 import { needs, router } from './trpc.ts'
 
 export const posts = router({
@@ -205,9 +205,10 @@ function demandOurs(found: Found[], post: Post): void {
 
 function whyNot({ status, deliveries }: Post): FailureCode {
   if (status === 'CANCELLED') return 'post_already_cancelled'
-  return deliveries.some((delivery) => delivery.status === 'PUBLISHED')
-    ? 'post_already_published'
-    : 'post_already_publishing'
+  const isAny = (wanted: DeliveryStatus) => deliveries.some((delivery) => delivery.status === wanted)
+  if (isAny('PUBLISHED')) return 'post_already_published'
+  if (isAny('PUBLISHING')) return 'post_already_publishing'
+  return isAny('NEEDS_REVIEW') ? 'post_needs_review' : 'post_failed'
 }
 
 function typeAfter(before: Post, wanted: Post['type'] | undefined): Post['type'] {

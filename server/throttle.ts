@@ -1,3 +1,4 @@
+import { lt, sql } from 'drizzle-orm'
 import { RateLimiterDrizzle, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Db } from '../db/client.ts'
 import { throttles } from '../db/schema.ts'
@@ -7,8 +8,8 @@ import { digest } from './secrets.ts'
 const AccountFailures = 20
 const AccountWindowSeconds = 15 * 60
 
-/** Counts failed sign-ins in the database, so that all web processes share the count. */
-export type Throttle = <T>(from: { address: string; email: string }, signIn: () => Promise<T>) => Promise<T>
+/** Counts wrong passwords in the database, so that all web processes share the count. */
+export type Throttle = <T>(from: { address: string; email: string }, verify: () => Promise<T>) => Promise<T>
 
 /**
  * At most `perMinute` failures a minute from one address (0: no bound) and 20 in 15 minutes on one account.
@@ -17,7 +18,8 @@ export type Throttle = <T>(from: { address: string; email: string }, signIn: () 
  * Throws `rate_limited` with the time to wait.
  */
 export function createThrottle(db: Db, perMinute: number): Throttle {
-  const store = { storeClient: db, schema: throttles }
+  // Its own clean-up would be a timer for every call of this: the old rows go with each success instead.
+  const store = { storeClient: db, schema: throttles, clearExpiredByTimeout: false }
   const byAddress = new RateLimiterDrizzle({ ...store, keyPrefix: 'address', points: perMinute, duration: 60 })
   const byAccount = new RateLimiterDrizzle({
     ...store,
@@ -25,13 +27,14 @@ export function createThrottle(db: Db, perMinute: number): Throttle {
     points: AccountFailures,
     duration: AccountWindowSeconds,
   })
-  return async ({ address, email }, signIn) => {
-    if (perMinute === 0) return signIn()
+  return async ({ address, email }, verify) => {
+    if (perMinute === 0) return verify()
     // The e-mail as a digest: nothing of a person in a table of counters.
     const account = Buffer.from(digest(email.toLowerCase())).toString('hex')
     await Promise.all([take(byAddress, address), take(byAccount, account)])
-    const result = await signIn()
+    const result = await verify()
     await Promise.all([byAddress.reward(address), byAccount.delete(account)])
+    await db.delete(throttles).where(lt(throttles.expire, sql`now() - interval '1 hour'`))
     return result
   }
 }

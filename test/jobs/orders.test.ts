@@ -54,7 +54,7 @@ describe('cancelling a post', () => {
     ['claimed', true, 'post_already_publishing'],
     ['sending', false, 'post_already_publishing'],
     ['uncertain', true, 'post_already_publishing'],
-    ['needs_review', true, 'post_already_publishing'],
+    ['needs_review', true, 'post_needs_review'],
     ['published', false, 'post_already_published'],
     ['cancelled', false, 'post_already_cancelled'],
   ]
