@@ -42,9 +42,10 @@ export async function startEmbedded(
   if (!existsSync(kept.folder)) await makeCluster(programs, dataDir, kept)
   const { port, letGo } = await answerFor(programs, kept, log)
   await writeKept(dataDir, { ...kept, port })
-  const stop = async () => {
-    letGo()
-    await server.stopServer(programs, kept.folder)
+  let stopped: Promise<void> | null = null
+  const stop = () => {
+    stopped ??= letGo().then(() => server.stopServer(kept.folder)) // once: later it may be another process's
+    return stopped
   }
   return { installation: { databaseUrl: urlOf({ ...kept, port }), secretKeys }, stop }
 }
@@ -114,35 +115,44 @@ async function makeCluster(programs: server.Postgres, dataDir: string, kept: Kep
   await server.createCluster(programs, kept.folder, kept.password)
 }
 
-/** Have the server running, and its lock held until `letGo` is called: a server that breaks off is started again. */
+/** Have the server running and its lock held until `letGo`: a server that breaks off is started again. */
 async function answerFor(
   programs: server.Postgres,
   kept: Kept,
   log: Logger,
-): Promise<{ port: number; letGo: () => void }> {
+): Promise<{ port: number; letGo: () => Promise<void> }> {
   let stopping = false
-  const port = await take(programs, kept, log, comeBack)
+  let back = Promise.resolve()
+  const free = await server.freePort(kept.port) // the same as last time if it can be, for those that joined
+  const port = await take(programs, { ...kept, port: free }, log, onLost)
   return { port, letGo }
 
-  function letGo() {
-    stopping = true
+  function onLost(): void {
+    if (!stopping) back = comeBack()
   }
   async function comeBack(): Promise<void> {
-    if (stopping) return
     log.warn('The embedded PostgreSQL broke off: starting it again.')
-    await take(programs, { ...kept, port }, log, comeBack).catch(async (error) => {
-      log.error(error)
-      await sleep(1000)
-      await comeBack()
-    })
+    while (!stopping) {
+      try {
+        return void (await take(programs, { ...kept, port }, log, onLost))
+      } catch (error) {
+        log.error(error)
+        await sleep(1000)
+      }
+    }
+  }
+  function letGo(): Promise<void> {
+    stopping = true
+    return back
   }
 }
 
-async function take(programs: server.Postgres, kept: Kept, log: Logger, onLost: () => Promise<void>): Promise<number> {
+async function take(programs: server.Postgres, kept: Kept, log: Logger, onLost: () => void): Promise<number> {
   const patienceEnds = performance.now() + PatienceMs
   for (;;) {
     const running = await server.serverOn(kept.folder)
-    const port = running?.port ?? (await start(programs, kept))
+    if (!running) await server.startServer(programs, kept.folder, kept)
+    const port = running?.port ?? kept.port
     const answer = await lock({ ...kept, port }, onLost).catch((error: Error) => error)
     if (answer === 'held') {
       if (running) log.info('The embedded PostgreSQL that an earlier run left is taken over.')
@@ -159,21 +169,15 @@ async function take(programs: server.Postgres, kept: Kept, log: Logger, onLost: 
   }
 }
 
-async function start(programs: server.Postgres, kept: Kept): Promise<number> {
-  const port = await server.freePort(kept.port) // the same as last time if it can be, for those that joined
-  await server.startServer(programs, kept.folder, { port })
-  return port
-}
-
 // The lock is a session's, so it falls the moment its holder dies, whatever killed it.
-async function lock(kept: Kept, onLost: () => Promise<void>): Promise<'held' | 'busy'> {
+async function lock(kept: Kept, onLost: () => void): Promise<'held' | 'busy'> {
   let held = false
   const client = postgres(urlOf(kept, 'postgres'), {
     max: 1,
     max_lifetime: null, // by default the driver renews a connection, and a session's lock with it, after half an hour
     connect_timeout: 5,
     onclose: () => {
-      if (held) void onLost()
+      if (held) onLost()
     },
   })
   try {

@@ -4,6 +4,7 @@ import { chown, cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { basename, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Logger } from 'pino'
 
@@ -101,15 +102,20 @@ export async function startServer(
 }
 
 /** Stop the server of the cluster in `folder`: its clients are sent away, what was committed is kept. */
-export async function stopServer(postgres: Postgres, folder: string): Promise<void> {
-  if (!(await serverOn(folder))) return
-  await program(postgres, 'pg_ctl', ['stop', '-w', '-t', '600', '-m', 'fast', '-D', folder])
+export async function stopServer(folder: string): Promise<void> {
+  const running = await readLock(folder)
+  if (!running || !isAlive(running)) return
+  process.kill(running.pid, 'SIGINT') // a fast shutdown
+  // pg_ctl would wait for the file to go, and so for ever where the next start has put its own in its place.
+  for (let now: Lock | null = running; now?.pid === running.pid && isAlive(now); now = await readLock(folder)) {
+    await sleep(20)
+  }
 }
 
 /** The port of the server that runs on `folder`, whoever started it, or null. */
 export async function serverOn(folder: string): Promise<{ port: number } | null> {
   const lock = await readLock(folder)
-  return lock?.command?.includes(lock.dataFolder) ? { port: lock.port } : null
+  return lock && isAlive(lock) ? { port: lock.port } : null
 }
 
 /** `wanted` when it is free on loopback, or else any port that is. */
@@ -188,17 +194,23 @@ export async function give({ user }: Postgres, path: string): Promise<void> {
 // Otherwise the file stays, for PostgreSQL finds in it what processes of a killed server may still be writing.
 async function forgetDeadServer(folder: string): Promise<void> {
   const lock = await readLock(folder)
-  if (typeof lock?.command === 'string' && !lock.command.includes(lock.dataFolder)) await rm(lock.path)
+  if (lock && lock.command !== null && !isAlive(lock)) await rm(lock.path)
 }
 
-async function readLock(folder: string) {
+type Lock = { path: string; pid: number; dataFolder: string; port: number; command: string | null }
+
+async function readLock(folder: string): Promise<Lock | null> {
   const path = join(folder, 'postmaster.pid')
   // https://www.postgresql.org/docs/current/storage-file-layout.html: pid, folder, start time, port
   const [pid, dataFolder, , port] = (await readFile(path, 'utf8').catch(() => '')).split('\n')
   if (!pid || !dataFolder || !port) return null
-  if (process.platform !== 'linux') return { path, dataFolder, port: Number(port), command: dataFolder } // no /proc
-  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null) // null: no such process
-  return { path, dataFolder, port: Number(port), command }
+  const lock = { path, pid: Number(pid), dataFolder, port: Number(port) }
+  if (process.platform !== 'linux') return { ...lock, command: dataFolder } // no /proc
+  return { ...lock, command: await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null) } // null: no such process
+}
+
+function isAlive({ command, dataFolder }: Lock): boolean {
+  return command?.includes(dataFolder) ?? false
 }
 
 // LC_ALL: PostgreSQL stops at a locale in the environment that the machine does not have.

@@ -72,6 +72,16 @@ test('a second start on the same folder is refused, and the first one is unharme
   expect(await run(first.installation.databaseUrl, 'select 1 as n')).toEqual([{ n: 1 }])
 })
 
+test('a stop ends the server that it was asked to, never the one that was started after it', async () => {
+  const first = await start()
+  await first.stop()
+  const second = await start()
+
+  await first.stop()
+
+  expect(await run(second.installation.databaseUrl, 'select 1 as n')).toEqual([{ n: 1 }])
+})
+
 test('keys that are gone are missed, not made anew', async () => {
   const { stop } = await start()
   await stop()
