@@ -224,7 +224,7 @@ export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, re
   res.locals.problem = code
   if (status >= 500) logOf(req).error({ err: error }, 'request failed')
   if (res.headersSent) return void res.destroy()
-  if (status === 401) res.set('WWW-Authenticate', challenge(req))
+  if (status === 401) res.set('WWW-Authenticate', challenge(env.baseUrl, req))
   if (retryAfterSeconds !== null) res.set('Retry-After', String(retryAfterSeconds))
   const type = `${env.appUrl}/docs/errors#${code}`
   const body = { type, title, status, detail, code, requestId: req.id, errors }
@@ -232,10 +232,9 @@ export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, re
   res.status(status).type('application/problem+json').end(JSON.stringify(body))
 }
 
-function challenge(req: Request): string {
-  return credentialIn(req.headers.authorization)
-    ? 'Bearer realm="punctual", error="invalid_token"'
-    : 'Bearer realm="punctual"'
+function challenge(baseUrl: string, req: Request): string {
+  const error = credentialIn(req.headers.authorization) ? ', error="invalid_token"' : ''
+  return `Bearer realm="punctual"${error}, resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`
 }
 
 // The rest of a refused body is read for a moment and thrown away: closed at once, the caller would see a reset and no answer.
