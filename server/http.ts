@@ -190,10 +190,17 @@ function isConsent({ url = '' }: IncomingMessage): boolean {
   return /^\/oauth\/authorize(\?|$)/.test(url)
 }
 
-// A cookie is sent whoever wrote the form; the Origin header says who did. Browsers send it with every POST.
+// A cookie is sent whoever wrote the form; the Origin header says who did. Browsers send it with every POST. Under
+// no-referrer some send `null` with a form that no script sends (Fetch, "append a request Origin header"): there
+// Sec-Fetch-Site, which no page can set, says it.
 function demandOwnOrigin({ env }: Installation): express.RequestHandler {
   return (req, _res, next) => {
-    if (['GET', 'HEAD', 'OPTIONS'].includes(req.method) || req.headers.origin === env.appUrl) return next()
+    if (['GET', 'HEAD', 'OPTIONS'].includes(req.method)) return next()
+    const { origin, 'sec-fetch-site': site } = req.headers
+    if (origin === env.appUrl || (origin === 'null' && site === 'same-origin')) {
+      req.headers.origin = env.appUrl // Remix compares as well, and knows no `null`
+      return next()
+    }
     next(
       new Failure('foreign_origin', {
         detail: `This form was sent from another site. Open ${env.appUrl} and try again.`,
@@ -225,6 +232,7 @@ async function loadContext(installation: Installation, req: express.Request, res
   return {
     api: apiFor(context),
     member: member as Extract<Actor, { kind: 'member' }> | null,
+    query: /\?(.*)/s.exec(req.originalUrl)?.[1] ?? '',
     nonce: res.locals.nonce as string,
     requestId: String(req.id),
     appUrl: env.appUrl,

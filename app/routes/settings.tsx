@@ -2,7 +2,10 @@ import { NavLink, Outlet } from '@remix-run/react'
 
 const pages = [
   { to: '/settings/account', name: 'Account' },
+  { to: '/settings/approved-apps', name: 'Approved apps' },
+  { to: '/settings/activity', name: 'Activity' },
   { to: '/settings/developers/access', name: 'Developers › Access' },
+  { to: '/settings/developers/apps', name: 'Developers › Apps' },
 ]
 
 export default function Settings() {
