@@ -456,7 +456,7 @@ export const authorizationRequests = pgTable(
     tokenHash: bytes().notNull().unique(),
     redirectUri: text().notNull(),
     wasRedirectNamed: boolean().notNull(), // then the exchange must name it too
-    state: text(), // as it came, encoded; null when it did not
+    state: bytes(), // as it came, encoded, and sealed: the app's secret, not ours; null when it did not
     scopes: text().array().notNull(),
     codeChallenge: text(),
     answer: bytes(), // the redirect that the decision gave, sealed: a double click gets the same one

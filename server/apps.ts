@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { and, desc, eq, isNull, sql } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
 import type { Tx } from '../db/client.ts'
 import { appAttempts, appSecrets, apps as appsTable } from '../db/schema.ts'
 import { by, record } from './activity.ts'
@@ -119,6 +120,7 @@ export const apps = router({
   rotate: owner.input(RotateSecret).mutation(({ ctx, input: { id, overlap } }) =>
     ctx.db.transaction(async (tx) => {
       const { organisationId, actor, address } = ctx
+      await tx.execute(sql`select from apps where id = ${id} for no key update`) // of two at once, the later secret stays
       const app = await appOf(tx, organisationId, id)
       const isCurrent = and(eq(appSecrets.appId, id), isNull(appSecrets.expiresAt))
       if (overlap) await tx.update(appSecrets).set({ expiresAt: sql`now() + interval '24 hours'` }).where(isCurrent)
@@ -160,13 +162,18 @@ export const apps = router({
 /** Note what was tried with an app, for its developer: no secret, no code. Only the newest 50 are kept. */
 export async function noteAttempt(
   tx: Tx,
-  app: { id: string; organisationId: string },
+  app: { id: string },
   attempt: { step: string; outcome: string; description?: string | null; address: string },
 ): Promise<void> {
-  await tx.insert(appAttempts).values({ appId: app.id, organisationId: app.organisationId, ...attempt })
+  const { step, outcome, description = null, address } = attempt
+  // An app that is deleted meanwhile has nobody to be told.
   await tx.execute(sql`
-    delete from app_attempts where app_id = ${app.id} and id < (
-      select id from app_attempts where app_id = ${app.id} order by id desc offset ${AttemptsShown - 1} limit 1)`)
+    insert into app_attempts (id, app_id, organisation_id, step, outcome, description, address)
+    select ${uuidv7()}, id, organisation_id, ${step}, ${outcome}, ${description}, ${address}
+      from apps where id = ${app.id} for key share`)
+  await tx.execute(sql`
+    delete from app_attempts where id in (
+      select id from app_attempts where app_id = ${app.id} order by id desc offset ${AttemptsShown} for update skip locked)`)
 }
 
 /** An app as its owners see it. */

@@ -6,10 +6,7 @@ import { scopes as allScopes, defaultScopes, type Scope } from './forms.ts'
 export type Client = { redirectUris: string[] }
 
 /** An authorization request that may be put before a person. `state` is as it came, percent-encoded. */
-export type AuthorizationRequest = {
-  redirectUri: string
-  wasRedirectNamed: boolean
-  state: string | null
+export type AuthorizationRequest = Way & {
   scopes: Scope[]
   codeChallenge: string | null
 }
@@ -67,7 +64,7 @@ export function checkRequest(parameters: Parameters, client: Client): Authorizat
     const value = values[0]
     return value === undefined ? null : (decode(value) ?? fail('invalid_request', `${name} is not readable.`))
   }
-  one('state')
+  if ((parameters.get('state') ?? []).length > 1) fail('invalid_request', 'state is given twice.')
   const responseType = one('response_type')
   if (responseType === null) fail('invalid_request', 'response_type is missing.')
   if (responseType !== 'code') fail('unsupported_response_type', 'response_type must be code.')
@@ -102,6 +99,7 @@ function isSame(registered: string, named: string): boolean {
   if (registered === named) return true
   const loopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::\d{1,5})?([/?].*)?$/
   const [ours, theirs] = [registered.match(loopback), named.match(loopback)]
+  if (!URL.canParse(named)) return false // a port that does not exist
   return ours !== null && theirs !== null && ours[1] === theirs[1] && (ours[2] ?? '') === (theirs[2] ?? '')
 }
 
@@ -131,9 +129,11 @@ function challengeIn(
   return challenge
 }
 
+// Null for what is no text: not UTF-8, or with a NUL, which the database does not take.
 function decode(value: string): string | null {
   try {
-    return decodeURIComponent(value.replaceAll('+', ' '))
+    const text = decodeURIComponent(value.replaceAll('+', ' '))
+    return text.includes('\0') ? null : text
   } catch {
     return null
   }

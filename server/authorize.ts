@@ -1,4 +1,5 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
 import type { Tx } from '../db/client.ts'
 import {
   apps,
@@ -21,6 +22,7 @@ import {
   PageError,
   parametersOf,
   RedirectError,
+  type Way,
 } from './authorization-request.ts'
 import { Failure } from './errors.ts'
 import { AuthorizeQuery, DecideRequest, type Scope } from './forms.ts'
@@ -56,7 +58,8 @@ export const authorize = router({
     try {
       const request = checkRequest(parameters, app)
       if (ctx.actor?.kind !== 'member') return { kind: 'sign_in' }
-      return { kind: 'consent', consent: await askFor(ctx, ctx.actor, app, request) }
+      const consent = await askFor(ctx, ctx.actor, app, request).catch((error) => ourFault(ctx, request, error))
+      return { kind: 'consent', consent }
     } catch (error) {
       return refusal(ctx, app, error)
     }
@@ -66,24 +69,20 @@ export const authorize = router({
   decide: signedIn.input(DecideRequest).mutation(
     ({ ctx, input }): Promise<{ url: string }> =>
       ctx.db.transaction(async (tx) => {
-        const [kept] = await tx
-          .select()
-          .from(authorizationRequests)
-          .where(
-            and(
-              eq(authorizationRequests.tokenHash, digest(input.request)),
-              eq(authorizationRequests.sessionId, ctx.actor.sessionId),
-              sql`${authorizationRequests.expiresAt} > now()`,
-            ),
-          )
-          .for('update')
-        if (!kept) throw new Failure('consent_expired')
+        const isTheirs = and(
+          eq(authorizationRequests.tokenHash, digest(input.request)),
+          eq(authorizationRequests.sessionId, ctx.actor.sessionId),
+          sql`${authorizationRequests.expiresAt} > now()`,
+        )
+        // The app before its request: the order in which deleting an app locks them.
+        const ofApp = tx.select({ appId: authorizationRequests.appId }).from(authorizationRequests).where(isTheirs)
+        const [app] = await tx.select().from(apps).where(inArray(apps.id, ofApp)).for('key share')
+        const [kept] = await tx.select().from(authorizationRequests).where(isTheirs).for('update')
+        if (!app || !kept) throw new Failure('consent_expired')
         if (kept.decidedAt) return { url: sameAnswer(ctx, kept) }
-        const [app] = await tx.select().from(apps).where(eq(apps.id, kept.appId)).for('key share')
-        if (!app) throw new Failure('consent_expired')
         const url =
           input.decision === 'approve' ? await approve(ctx, tx, app, kept, input) : await deny(ctx, tx, app, kept)
-        const answer = seal(ctx.ring, answerPlace(kept), url)
+        const answer = seal(ctx.ring, placeOf('answer', kept.id, kept.organisationId), url)
         await tx
           .update(authorizationRequests)
           .set({ answer, decidedAt: sql`now()` })
@@ -110,10 +109,17 @@ function orPageError(error: unknown): PageError {
   throw error
 }
 
+// What fails on our side once the request is good is told to the app; the reason goes to the log, and only there.
+function ourFault(ctx: Context, way: Way, error: unknown): never {
+  ctx.log.error({ err: error }, 'authorization request failed')
+  throw new RedirectError('server_error', 'Something went wrong on our side.', way)
+}
+
 async function refusal(ctx: Context, app: AppRow, error: unknown): Promise<Begun> {
   if (!(error instanceof PageError) && !(error instanceof RedirectError)) throw error
   const outcome = error instanceof RedirectError ? error.error : 'redirect_uri'
-  await noteAttempt(ctx.db, app, { step: 'authorize', outcome, description: error.message, address: ctx.address })
+  if (outcome !== 'server_error')
+    await noteAttempt(ctx.db, app, { step: 'authorize', outcome, description: error.message, address: ctx.address })
   if (error instanceof PageError) return { kind: 'refused', message: error.message }
   const parameters = { error: error.error, error_description: error.message }
   return { kind: 'redirect', url: answerUrl(error.way, ctx.env.baseUrl, parameters) }
@@ -121,9 +127,13 @@ async function refusal(ctx: Context, app: AppRow, error: unknown): Promise<Begun
 
 async function askFor(ctx: Context, member: Member, app: AppRow, request: AuthorizationRequest): Promise<Consent> {
   const token = mintToken()
+  const id = uuidv7()
+  const state = request.state && seal(ctx.ring, placeOf('state', id, app.organisationId), request.state)
   await ctx.db.delete(authorizationRequests).where(sql`${authorizationRequests.expiresAt} < now() - interval '1 day'`)
   await ctx.db.insert(authorizationRequests).values({
     ...request,
+    id,
+    state: state || null,
     organisationId: app.organisationId,
     appId: app.id,
     sessionId: member.sessionId,
@@ -236,7 +246,7 @@ async function approve(
     description: `Approved for ${organisation.name}.`,
     address: ctx.address,
   })
-  return answerUrl(kept, ctx.env.baseUrl, { code })
+  return answerUrl(wayOf(ctx, kept), ctx.env.baseUrl, { code })
 }
 
 async function deny(ctx: Deciding, tx: Tx, app: AppRow, kept: KeptRequest): Promise<string> {
@@ -254,7 +264,7 @@ async function deny(ctx: Deciding, tx: Tx, app: AppRow, kept: KeptRequest): Prom
     description: 'The person denied it.',
     address: ctx.address,
   })
-  return answerUrl(kept, ctx.env.baseUrl, {
+  return answerUrl(wayOf(ctx, kept), ctx.env.baseUrl, {
     error: 'access_denied',
     error_description: 'The person denied the request.',
   })
@@ -272,9 +282,14 @@ function demandChannels(wanted: string[] | undefined, theirs: { id: string }[]):
 function sameAnswer({ ring }: Context, kept: KeptRequest): string {
   const isFresh = kept.decidedAt !== null && Date.now() - kept.decidedAt.getTime() < SameAnswerSeconds * 1000
   if (!isFresh || !kept.answer) throw new Failure('consent_expired')
-  return open(ring, answerPlace(kept), kept.answer)
+  return open(ring, placeOf('answer', kept.id, kept.organisationId), kept.answer)
 }
 
-function answerPlace({ id, organisationId }: KeptRequest): Place {
-  return { table: 'authorization_requests', id, organisationId, field: 'answer' }
+function wayOf({ ring }: Context, { id, organisationId, redirectUri, wasRedirectNamed, state }: KeptRequest): Way {
+  const opened = state && open(ring, placeOf('state', id, organisationId), state)
+  return { redirectUri, wasRedirectNamed, state: opened }
+}
+
+function placeOf(field: 'state' | 'answer', id: string, organisationId: string): Place {
+  return { table: 'authorization_requests', id, organisationId, field }
 }

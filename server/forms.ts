@@ -201,9 +201,10 @@ const RedirectUris = z
 
 function isRedirectUri(value: string): boolean {
   if (!URL.canParse(value) || /[\s#*\\]|[^\x21-\x7e]/.test(value)) return false
-  const { protocol, hostname, username, password } = new URL(value)
-  if (username !== '' || password !== '' || /^[a-z]+:\/\/[^/?]*@/i.test(value)) return false
-  return protocol === 'https:' || (protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(hostname))
+  // As typed: a parser would also read https:host, 127.1 and a user without a name.
+  const [, scheme, authority = '@'] = value.match(/^(https?):\/\/([^/?]+)/) ?? []
+  if (authority.includes('@')) return false
+  return scheme === 'https' || /^(127\.0\.0\.1|\[::1\]|localhost)(:\d+)?$/.test(authority)
 }
 
 export const CreateApp = z.strictObject({

@@ -10,16 +10,20 @@ type Response = express.Response
 type Parameters = Map<string, string>
 
 const BodyBytes = 16 * 1024
+/** What an endpoint reads; any other parameter is ignored (RFC 6749 §3.2). */
+const known = new Set(
+  'grant_type code redirect_uri code_verifier client_id client_secret token token_type_hint'.split(' '),
+)
 
 /** The OAuth endpoints that machines call, with their own error dialect (RFC 6749 §5.2), and the metadata documents. */
 export function oauthEndpoints(installation: Installation): express.Router {
   const router = express.Router({ strict: true, caseSensitive: true })
   const body = express.raw({ type: () => true, limit: BodyBytes })
-  router.all('/oauth/token', body, endpoint(installation, token))
-  router.all('/oauth/revoke', body, endpoint(installation, revocation))
-  router.all('/oauth/introspect', body, endpoint(installation, introspection))
-  router.get('/.well-known/oauth-authorization-server', (_req, res) => sendMetadata(res, serverMetadata(installation)))
-  router.get('/.well-known/oauth-protected-resource', (_req, res) => sendMetadata(res, resourceMetadata(installation)))
+  router.all('/oauth/token', commonHeaders, body, endpoint(installation, token))
+  router.all('/oauth/revoke', commonHeaders, body, endpoint(installation, revocation))
+  router.all('/oauth/introspect', commonHeaders, body, endpoint(installation, introspection))
+  router.all('/.well-known/oauth-authorization-server', document(serverMetadata(installation)))
+  router.all('/.well-known/oauth-protected-resource', document(resourceMetadata(installation)))
   router.use(unreadable)
   return router
 }
@@ -52,13 +56,12 @@ async function introspection(call: Call): Promise<unknown> {
 
 function endpoint(installation: Installation, does: (call: Call) => Promise<unknown>): express.RequestHandler {
   return (req, res) => {
-    res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache', 'Access-Control-Allow-Origin': '*' })
-    if (req.method === 'OPTIONS') return void res.set(preflight).status(204).end()
+    if (req.method === 'OPTIONS') return void res.set(preflight('POST')).status(204).end()
     if (req.method !== 'POST')
       return void sendError(res, 405, 'invalid_request', 'This endpoint takes POST.', { Allow: 'POST, OPTIONS' })
     const address = req.ip ?? ''
     answer(installation, req, address, does).then(
-      (body) => void res.status(200).json(body),
+      (body) => send(res, 200, body),
       (error: unknown) => sendFailure(req, res, error),
     )
   }
@@ -102,8 +105,8 @@ function fromJson(text: string): Parameters {
     throw new OAuthError('invalid_request', 'The body must be a JSON object.')
   const parameters: Parameters = new Map()
   for (const [name, value] of Object.entries(body)) {
-    if (typeof value !== 'string') throw new OAuthError('invalid_request', 'Every member of the body must be a string.')
-    if (value !== '') parameters.set(name, value)
+    if (typeof value === 'string') setText(parameters, name, value)
+    else if (known.has(name)) throw new OAuthError('invalid_request', 'A member of the body is not a string.')
   }
   return parameters
 }
@@ -112,9 +115,15 @@ function fromForm(text: string): Parameters {
   const parameters: Parameters = new Map()
   for (const [name, value] of new URLSearchParams(text)) {
     if (parameters.has(name)) throw new OAuthError('invalid_request', 'A parameter is given twice.')
-    if (value !== '') parameters.set(name, value)
+    setText(parameters, name, value)
   }
   return parameters
+}
+
+function setText(parameters: Parameters, name: string, value: string): void {
+  if (value.includes('\0') || !value.isWellFormed())
+    throw new OAuthError('invalid_request', 'The body contains characters that are not text.')
+  if (value !== '') parameters.set(name, value)
 }
 
 /** The client by HTTP Basic or by the body, never by both (RFC 6749 §2.3.1). */
@@ -122,7 +131,7 @@ async function clientOf({ db }: Installation, req: Request, parameters: Paramete
   const basic = basicOf(req.headers.authorization)
   const [id, secret] = [parameters.get('client_id') ?? null, parameters.get('client_secret') ?? null]
   if (!basic) return authenticateClient(db, id, secret, address)
-  if (secret !== null || (id !== null && id !== basic.id))
+  if (secret !== null || (id !== null && basic.id !== null && id !== basic.id))
     throw new OAuthError('invalid_request', 'Send the client secret once: by HTTP Basic or in the body.')
   return authenticateClient(db, basic.id, basic.secret, address)
 }
@@ -137,7 +146,8 @@ function basicOf(header: string | undefined): { id: string | null; secret: strin
 
 function formDecoded(text: string): string | null {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
+    const decoded = decodeURIComponent(text.replaceAll('+', ' '))
+    return decoded.includes('\0') ? null : decoded // the database takes no NUL
   } catch {
     return null
   }
@@ -172,7 +182,6 @@ function sendFailure(req: Request, res: Response, error: unknown): void {
 
 // A body that is too large, or broken off, before any endpoint saw it.
 const unreadable: express.ErrorRequestHandler = (error: { status?: number }, _req, res, _next) => {
-  res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' })
   sendError(
     res,
     error.status === 413 ? 413 : 400,
@@ -189,16 +198,34 @@ function sendError(
   description: string,
   headers: Record<string, string>,
 ): void {
-  res.status(status).set(headers).json({ error, error_description: description })
+  send(res.set(headers), status, { error, error_description: description })
 }
 
-const preflight = {
-  'Access-Control-Allow-Methods': 'POST',
-  'Access-Control-Allow-Headers': 'Authorization, Content-Type',
+// Not res.json: Express would add an ETag, a digest of the token.
+function send(res: Response, status: number, body: unknown): void {
+  res.status(status).type('application/json').end(JSON.stringify(body))
 }
 
-function sendMetadata(res: Response, document: object): void {
-  res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=300' }).json(document)
+function commonHeaders(_req: Request, res: Response, next: express.NextFunction): void {
+  res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache', 'Access-Control-Allow-Origin': '*' })
+  next()
+}
+
+function preflight(method: string) {
+  return {
+    'Access-Control-Allow-Methods': method,
+    'Access-Control-Allow-Headers': 'Authorization, Content-Type, MCP-Protocol-Version',
+  }
+}
+
+function document(content: object): express.RequestHandler {
+  return (req, res) => {
+    res.set('Access-Control-Allow-Origin', '*')
+    if (req.method === 'OPTIONS') return void res.set(preflight('GET')).status(204).end()
+    if (req.method !== 'GET' && req.method !== 'HEAD')
+      return void sendError(res, 405, 'invalid_request', 'This document takes GET.', { Allow: 'GET, HEAD, OPTIONS' })
+    res.set('Cache-Control', 'public, max-age=300').json(content)
+  }
 }
 
 /** RFC 8414. */

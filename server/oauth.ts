@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import { type Db, sqlStateOf } from '../db/client.ts'
+import type { Db, Tx } from '../db/client.ts'
 import { accessTokens, appSecrets, apps, grants } from '../db/schema.ts'
 import { record } from './activity.ts'
 import { noteAttempt } from './apps.ts'
@@ -57,32 +57,22 @@ export async function exchange(
   given: { code: string; redirectUri: string | null; verifier: string | null },
   address: string,
 ): Promise<TokenAnswer> {
-  const token = mintAccessToken()
-  const redeemed = await redeem(db, client, given, token)
-  const by = { kind: 'app' as const, id: client.id, name: client.name }
-  const subject = { id: client.id, name: client.name }
-  if (redeemed) {
-    await record(db, { organisationId: redeemed.organisationId, action: 'token.issued', by, address, subject })
-    await noteAttempt(db, client, { step: 'token', outcome: 'ok', address })
+  const answer = await db.transaction(async (tx) => {
+    const token = mintAccessToken()
+    const redeemed = await redeem(tx, client, given, token)
+    if (!redeemed) return refuse(tx, client, given.code, address)
+    const { organisationId, scopes } = redeemed
+    await record(tx, { organisationId, action: 'token.issued', ...deedOf(client), address })
+    await noteAttempt(tx, client, { step: 'token', outcome: 'ok', address })
     return {
-      id: redeemed.organisationId,
+      id: organisationId,
       cus: null,
       access_token: token,
-      token_type: 'bearer',
-      scope: redeemed.scopes.join(' '),
+      token_type: 'bearer' as const,
+      scope: scopes.join(' '),
     }
-  }
-  const why = await whyNotRedeemed(db, client, given.code)
-  await noteAttempt(db, client, { step: 'token', outcome: 'invalid_grant', description: why.description, address })
-  for (const organisationId of why.revokedFor)
-    await record(db, {
-      organisationId,
-      action: 'token.revoked',
-      by,
-      address,
-      subject,
-      detail: { reason: 'the code was used again' },
-    })
+  })
+  if (answer) return answer
   throw new OAuthError(
     'invalid_grant',
     'The code is unknown, expired, used, or its redirect_uri or code_verifier does not match.',
@@ -97,19 +87,14 @@ export async function revoke(db: Db, client: Client, token: string, address: str
     .where(eq(accessTokens.tokenHash, digest(token)))
   if (!found) return
   if (found.appId !== client.id) throw new OAuthError('invalid_grant', 'The token was issued to another client.')
-  const revoked = await db
-    .update(accessTokens)
-    .set({ revokedAt: sql`now()` })
-    .where(and(eq(accessTokens.id, found.id), sql`${accessTokens.revokedAt} is null`))
-    .returning({ id: accessTokens.id })
-  if (revoked.length === 0) return
-  const by = { kind: 'app' as const, id: client.id, name: client.name }
-  await record(db, {
-    organisationId: found.organisationId,
-    action: 'token.revoked',
-    by,
-    address,
-    subject: { id: client.id, name: client.name },
+  const { organisationId } = found
+  await db.transaction(async (tx) => {
+    const revoked = await tx
+      .update(accessTokens)
+      .set({ revokedAt: sql`now()` })
+      .where(and(eq(accessTokens.id, found.id), sql`${accessTokens.revokedAt} is null`))
+      .returning({ id: accessTokens.id })
+    if (revoked.length > 0) await record(tx, { organisationId, action: 'token.revoked', ...deedOf(client), address })
   })
 }
 
@@ -138,18 +123,24 @@ export async function introspect(db: Db, client: Client, issuer: string, token: 
   }
 }
 
+function deedOf({ id, name }: Client) {
+  return { by: { kind: 'app' as const, id, name }, subject: { id, name } }
+}
+
+// The app is locked before its code, as deleting it does: the one waits for the other, and neither is a deadlock.
 async function redeem(
-  db: Db,
+  tx: Tx,
   client: Client,
   { code, redirectUri, verifier }: { code: string; redirectUri: string | null; verifier: string | null },
   token: string,
 ): Promise<{ organisationId: string; scopes: string[] } | null> {
   const challenge = verifier === null ? null : challengeOf(verifier)
-  try {
-    const [row] = await db.execute<{ organisationId: string; scopes: string[] }>(sql`
-      with redeemed as (
-        update authorization_codes c set redeemed_at = now() from grants g
-        where c.code_hash = ${digest(code)} and c.app_id = ${client.id} and c.redeemed_at is null and c.expires_at > now()
+  const [row] = await tx.execute<{ organisationId: string; scopes: string[] }>(sql`
+      with app as materialized (
+        select id from apps where id = ${client.id} for key share
+      ), redeemed as (
+        update authorization_codes c set redeemed_at = now() from grants g, app
+        where c.code_hash = ${digest(code)} and c.app_id = app.id and c.redeemed_at is null and c.expires_at > now()
           and g.id = c.grant_id and g.revoked_at is null
           and (c.redirect_uri = ${redirectUri} or (${redirectUri}::text is null and not c.was_redirect_named))
           and c.code_challenge is not distinct from ${challenge}
@@ -159,19 +150,25 @@ async function redeem(
         select ${uuidv7()}, organisation_id, grant_id, app_id, id, ${digest(token)} from redeemed
       )
       select organisation_id as "organisationId", scopes from redeemed`)
-    return row ?? null
-  } catch (error) {
-    if (sqlStateOf(error) !== '23503') throw error // the app was deleted meanwhile, and its codes with it
-    return null
-  }
+  return row ?? null
+}
+
+/** Tell the developer why, and revoke what a code gave that is used again. */
+async function refuse(tx: Tx, client: Client, code: string, address: string): Promise<null> {
+  const { description, revokedFor } = await whyNotRedeemed(tx, client, code)
+  await noteAttempt(tx, client, { step: 'token', outcome: 'invalid_grant', description, address })
+  const detail = { reason: 'the code was used again' }
+  for (const organisationId of revokedFor)
+    await record(tx, { organisationId, action: 'token.revoked', ...deedOf(client), address, detail })
+  return null
 }
 
 async function whyNotRedeemed(
-  db: Db,
+  tx: Tx,
   client: Client,
   code: string,
 ): Promise<{ description: string; revokedFor: string[] }> {
-  const [found] = await db.execute<{ id: string; expired: boolean; redeemed: boolean; replayed: boolean }>(sql`
+  const [found] = await tx.execute<{ id: string; expired: boolean; redeemed: boolean; replayed: boolean }>(sql`
     select id, expires_at <= now() as expired, redeemed_at is not null as redeemed,
       redeemed_at < now() - ${ReplayGraceSeconds} * interval '1 second' as replayed
     from authorization_codes where code_hash = ${digest(code)} and app_id = ${client.id}`)
@@ -184,7 +181,7 @@ async function whyNotRedeemed(
       revokedFor: [],
     }
   if (!found.replayed) return { description: 'The code was used a moment ago.', revokedFor: [] }
-  const revoked = await db.execute<{ organisationId: string }>(sql`
+  const revoked = await tx.execute<{ organisationId: string }>(sql`
     update access_tokens set revoked_at = now() where code_id = ${found.id} and revoked_at is null returning organisation_id as "organisationId"`)
   return {
     description: 'The code was used before: the token that it gave is revoked.',

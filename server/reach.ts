@@ -22,6 +22,16 @@ export function reachesPost(who: Who): SQL {
     and (p.created_by_id = ${who.id} or exists (select from deliveries d where d.post_id = p.id))`
 }
 
+/** Whether the actor may see a post as it was once answered, by the rule of `reachesPost`. */
+export function mayRead(
+  who: Who,
+  { channelIds, createdBy }: { channelIds: string[]; createdBy: { id: string } },
+): boolean {
+  const granted = grantedChannels(who)
+  if (!granted) return true
+  return channelIds.every((id) => granted.includes(id)) && (channelIds.length > 0 || createdBy.id === who.id)
+}
+
 function grantedChannels(who: Who): string[] | null {
   return who.kind === 'app' ? who.channelIds : null
 }

@@ -84,7 +84,7 @@ CREATE TABLE "authorization_requests" (
 	"token_hash" "bytea" NOT NULL,
 	"redirect_uri" text NOT NULL,
 	"was_redirect_named" boolean NOT NULL,
-	"state" text,
+	"state" bytea,
 	"scopes" text[] NOT NULL,
 	"code_challenge" text,
 	"answer" "bytea",
