@@ -187,7 +187,7 @@ function securityHeaders({ env }: Installation): express.RequestHandler {
 }
 
 function isConsent({ url = '' }: IncomingMessage): boolean {
-  return /^\/oauth\/authorize(\?|$)/.test(url)
+  return /^\/oauth\/authorize\/?(\?|$)/i.test(url)
 }
 
 // A cookie is sent whoever wrote the form; the Origin header says who did. Browsers send it with every POST. Under
@@ -217,6 +217,7 @@ function pages(serving: Serving): express.RequestHandler {
     getLoadContext: (req, res) => loadContext(installation, req, res) as never,
   })
   return (req, res, next) => {
+    if (isConsent(req)) req.originalUrl = req.path // Remix has names of its own in a query, of an app's it knows nothing
     res.set('Cache-Control', 'no-store') // pages show one organisation's things
     handle(req, res, next).catch(next)
   }
@@ -232,7 +233,7 @@ async function loadContext(installation: Installation, req: express.Request, res
   return {
     api: apiFor(context),
     member: member as Extract<Actor, { kind: 'member' }> | null,
-    query: /\?(.*)/s.exec(req.originalUrl)?.[1] ?? '',
+    query: /\?(.*)/s.exec(req.url)?.[1] ?? '',
     nonce: res.locals.nonce as string,
     requestId: String(req.id),
     appUrl: env.appUrl,

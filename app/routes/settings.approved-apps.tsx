@@ -74,7 +74,7 @@ function List() {
         <li key={app.id} className="px-4 py-5 sm:px-5">
           <div className="flex flex-wrap items-start gap-x-4 gap-y-3">
             <AppMark app={app} />
-            <div className="min-w-0 flex-1">
+            <div className="min-w-48 flex-1">
               <p id={`app-${app.id}`} className="font-medium">
                 {app.name} <span className="font-normal text-muted">by {app.maker}</span>
               </p>

@@ -92,8 +92,6 @@ function Rotation() {
   const [form] = useForm<{ id: string; overlap: string }>(useAnswer('rotate'))
   return (
     <Form method="post" {...getFormProps(form)} className="space-y-3">
-      <input type="hidden" name="intent" value="rotate" />
-      <input type="hidden" name="id" value={app.id} />
       <FormErrors form={form} />
       <p className="text-sm text-muted">
         With a new secret the old one fails at its next exchange. Tokens that were given out go on working.
@@ -102,9 +100,11 @@ function Rotation() {
         <input type="checkbox" name="overlap" className="mt-1 size-4 shrink-0 accent-accent" />
         The old one stays good for 24 hours
       </label>
-      <Submit name="intent" value="rotate">
-        Rotate secret
-      </Submit>
+      <div>
+        <input type="hidden" name="intent" value="rotate" />
+        <input type="hidden" name="id" value={app.id} />
+        <Submit>Rotate secret</Submit>
+      </div>
     </Form>
   )
 }
@@ -114,11 +114,13 @@ function Deletion() {
   const [form, fields] = useForm<{ id: string; name: string }>(useAnswer('delete'))
   return (
     <Form method="post" {...getFormProps(form)} autoComplete="off" className="max-w-md space-y-4">
-      <input type="hidden" name="intent" value="delete" />
-      <input type="hidden" name="id" value={app.id} />
       <FormErrors form={form} />
       <Field label={`Type ${app.name} to delete it`} field={fields.name} required />
-      <Submit look="danger">Delete app</Submit>
+      <div>
+        <input type="hidden" name="intent" value="delete" />
+        <input type="hidden" name="id" value={app.id} />
+        <Submit look="danger">Delete app</Submit>
+      </div>
     </Form>
   )
 }

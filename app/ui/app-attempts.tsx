@@ -43,6 +43,7 @@ export function AppAttempts({ attempts }: { attempts: Attempt[] }) {
   )
 }
 
+// Where a person sat who was asked is not for the developer; where the exchange came from is.
 function Row({ attempt: { at, step, outcome, description, address } }: { attempt: Attempt }) {
   const isGood = outcome === 'ok'
   const Icon = isGood ? CircleCheck : CircleX
@@ -57,7 +58,7 @@ function Row({ attempt: { at, step, outcome, description, address } }: { attempt
         {description ? <p className="text-muted">{description}</p> : null}
         <p className="text-muted">
           <Instant at={at} form="exact" />
-          {address ? ` from ${address}` : ''}
+          {step === 'token' && address ? ` from ${address}` : ''}
         </p>
       </div>
     </li>

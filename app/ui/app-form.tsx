@@ -15,8 +15,6 @@ export function AppForm({ intent, app, children }: { intent: string; app?: App; 
   const [form, fields] = useForm<Fields>({ ...useAnswer(intent), ...(known ? { defaultValue: known } : {}) })
   return (
     <Form method="post" encType="multipart/form-data" {...getFormProps(form)} className="max-w-xl space-y-5">
-      <input type="hidden" name="intent" value={intent} />
-      {app ? <input type="hidden" name="id" value={app.id} /> : null}
       <FormErrors form={form} />
       <Field
         label="Name"
@@ -34,7 +32,11 @@ export function AppForm({ intent, app, children }: { intent: string; app?: App; 
       />
       <Picture field={fields.picture} app={app} />
       <RedirectUrls field={fields.redirectUris} />
-      <div className="flex flex-wrap items-center gap-4">{children}</div>
+      <div className="flex flex-wrap items-center gap-4">
+        <input type="hidden" name="intent" value={intent} />
+        {app ? <input type="hidden" name="id" value={app.id} /> : null}
+        {children}
+      </div>
     </Form>
   )
 }

@@ -5,7 +5,7 @@ import type { Chosen } from '../routes/oauth.authorize.tsx'
 import { AppMark } from './app-mark.tsx'
 import { Button } from './button.tsx'
 import { networkName } from './channel-mark.tsx'
-import { controlClass, FieldErrors } from './field.tsx'
+import { controlClass } from './field.tsx'
 import { scopeWords } from './scopes.ts'
 
 type Organisation = Consent['organisations'][number]
@@ -34,11 +34,11 @@ export function ConsentForm({
       {/* No action: the request goes back to this very address, byte for byte. */}
       <form
         method="post"
+        autoComplete="off" // or a browser chooses another organisation again than the heading says
         onSubmit={once}
         className="mt-7 space-y-6 rounded-2xl border border-line bg-panel p-6 shadow-sm"
       >
-        <input type="hidden" name="request" value={consent.request} />
-        <Trouble problem={chosen?.problem} />
+        <Trouble messages={generalTrouble(chosen)} />
         {app.description ? <p className="break-words">{app.description}</p> : null}
         {organisation ? (
           <>
@@ -48,7 +48,11 @@ export function ConsentForm({
               organisation={organisation}
               onChoose={setOrganisationId}
             />
-            <ChannelChoice key={organisation.id} organisation={organisation} chosen={chosen} />
+            <ChannelChoice
+              key={organisation.id}
+              organisation={organisation}
+              chosen={chosen?.organisationId === organisation.id ? chosen : undefined}
+            />
           </>
         ) : (
           <p>Only owners and admins of an organisation may let an app in. You are neither in any.</p>
@@ -60,6 +64,7 @@ export function ConsentForm({
           </span>
         </p>
         <div className="flex gap-3 [&>*]:flex-1 [&>[aria-disabled]]:opacity-60">
+          <input type="hidden" name="request" value={consent.request} />
           <Button type="submit" name="decision" value="deny" aria-disabled={isSent || undefined}>
             Deny
           </Button>
@@ -77,16 +82,26 @@ export function ConsentForm({
   )
 }
 
-function Trouble({ problem }: { problem: Chosen['problem'] }) {
+// What is said of the channels stands beside them.
+function generalTrouble(chosen: Chosen | undefined): string[] {
+  if (!chosen?.problem) return []
+  const { errors, detail } = chosen.problem
+  return errors.length === 0 ? [detail] : errors.filter((fault) => !isOfChannels(fault)).map(({ message }) => message)
+}
+
+function isOfChannels({ path }: { path: string }): boolean {
+  return path.startsWith('channelIds')
+}
+
+/** What keeps a decision from being taken; reading goes on here. */
+function Trouble({ messages }: { messages: string[] }) {
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => box.current?.focus(), [])
-  if (!problem) return null
-  const others = problem.errors.filter(({ path }) => !path.startsWith('channelIds'))
+  if (messages.length === 0) return null
   return (
     <div ref={box} role="alert" tabIndex={-1} className="rounded-lg bg-bad/10 px-3.5 py-2.5 text-sm text-bad">
-      <p>{problem.detail}</p>
-      {others.map(({ path, message }) => (
-        <p key={path}>{message}</p>
+      {messages.map((message) => (
+        <p key={message}>{message}</p>
       ))}
     </div>
   )
@@ -155,11 +170,9 @@ function ChannelChoice({
   chosen: Chosen | undefined
 }) {
   const isSome = chosen?.reach === 'some' && channels.length > 0
-  const errors = chosen?.problem?.errors
-    .filter(({ path }) => path.startsWith('channelIds'))
-    .map(({ message }) => message)
+  const faults = chosen?.problem?.errors.filter(isOfChannels) ?? []
   return (
-    <fieldset className="group min-w-0 space-y-2" aria-describedby={errors?.length ? 'channels-problems' : undefined}>
+    <fieldset className="group min-w-0 space-y-2">
       <legend className="mb-2 text-sm font-medium">Channels</legend>
       <Reach value="all" name="All channels" says="Those that are connected later included." isChosen={!isSome} />
       {channels.length > 0 ? (
@@ -185,7 +198,7 @@ function ChannelChoice({
           </label>
         ))}
       </div>
-      <FieldErrors id="channels-problems" errors={errors} />
+      <Trouble messages={faults.map(({ message }) => message)} />
     </fieldset>
   )
 }
