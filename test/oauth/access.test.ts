@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { credentialHolder } from '../../server/actor.ts'
 import { aChannel } from '../builders.ts'
-import { type Call, callApi, expectProblem, faultsOf } from '../server/web.ts'
+import { apiAs, type Call, callApi, expectProblem, failureOf, faultsOf } from '../server/web.ts'
 import { anApp, approved, aToken, type Flow, hashOf, openFlow, queryFor } from './flow.ts'
 
 // What an access token reaches at the public API.
@@ -97,6 +98,20 @@ test('it sees, lists, changes and cancels a post only when every channel of it i
   expect(idsOf(await call(some, 'GET', `/posts?channelId=${channels[2]}`))).toEqual([])
   expect((await call(some, 'GET', `/posts/${within}`)).status).toBe(200)
   expect((await call(some, 'DELETE', `/posts/${within}`)).status).toBe(204)
+})
+
+test('no procedure changes, resends, resolves or explains a post beyond the grant', async () => {
+  const id = await make(all, post([channels[2]!]))
+  const holder = await credentialHolder(f.db, some)
+  const { posts } = apiAs(f.installation, holder)
+  const calls = [
+    ...[posts.update({ id, content: 'mine' }), posts.retry({ id }), posts.attempts({ id }), posts.get({ id })],
+    posts.resolve({ id, channelId: channels[2]!, outcome: 'cancelled' }),
+  ]
+  for (const ended of await Promise.all(calls.map(failureOf))) expect(ended).toBe('not_found')
+  const ours = await make(some, post([channels[0]!]))
+  expect(await failureOf(posts.update({ id: ours, channelIds: [channels[0]!, channels[2]!] }))).toBe('unprocessable')
+  expect(await failureOf(posts.update({ id: ours, content: 'mine' }))).toBe('done')
 })
 
 test('a draft without channels is seen by a token of some channels only when its own app made it', async () => {

@@ -1,8 +1,23 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accounts, memberships } from '../../db/schema.ts'
+import { until } from '../processes.ts'
 import { failureOf } from '../server/web.ts'
-import { aCode, anApp, aPerson, approved, aToken, exchange, type Flow, me, openFlow, queryFor, signIn } from './flow.ts'
+import {
+  aCode,
+  anApp,
+  aPerson,
+  approved,
+  aToken,
+  credentials,
+  exchange,
+  type Flow,
+  me,
+  openFlow,
+  post,
+  queryFor,
+  signIn,
+} from './flow.ts'
 
 let f: Flow
 beforeAll(async () => {
@@ -101,6 +116,31 @@ test('revoking in one organisation stops its tokens and codes for that app, and 
   const again = await f.approver.api.approvedApps.revoke({ id: app.id }).catch((error) => error.failure)
   expect(again).toBe('not_found')
   expect(await statusOf(await aToken(f, app))).toBe(200) // a new consent begins anew
+})
+
+test('a revocation that an exchange overlaps leaves no live token', async () => {
+  const app = await newApp()
+  await aToken(f, app)
+  const code = await aCode(f, app)
+  const waiting = async () => {
+    const rows = await f.db.execute(sql`select from pg_locks where not granted and relation = 'activity'::regclass`)
+    return rows.length
+  }
+  // Both have done their work and wait to tell of it: neither sees what the other did.
+  const { revoked, exchanged } = await f.db.transaction(async (tx) => {
+    await tx.execute(sql`lock table activity in exclusive mode`)
+    const revoked = f.approver.api.approvedApps.revoke({ id: app.id })
+    await until(async () => (await waiting()) === 1)
+    const exchanged = exchange(f, app, code)
+    await until(async () => (await waiting()) === 2)
+    return { revoked: () => revoked, exchanged: () => exchanged }
+  })
+  await revoked()
+  const { status, json } = await exchanged()
+  expect(status).toBe(200)
+  expect(await statusOf(json.access_token)).toBe(401)
+  const form = { ...credentials(app), token: json.access_token }
+  expect((await post(f, 'introspect', form)).json).toEqual({ active: false })
 })
 
 test('a second consent leaves the first token working, and only owners and admins give one', async () => {
