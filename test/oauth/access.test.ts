@@ -24,7 +24,7 @@ function channel(organisationId = f.approver.organisationId): Promise<string> {
 }
 
 const call = (token: string, method: string, path: string, options: Call = {}) =>
-  callApi(f.appUrl, method, path, { key: token, ...options })
+  callApi(f.baseUrl, method, path, { key: token, ...options })
 const post = (channelIds: string[], more: object = {}) => ({
   ...{ type: 'schedule', date: new Date(Date.now() + 3_600_000).toISOString(), content: 'hello', channelIds },
   ...more,
@@ -144,7 +144,7 @@ test('a token reaches one organisation only, also where its approver belongs to 
   expect((await call(elsewhere, 'GET', `/posts/${foreign}`)).status).toBe(200)
   const url = await approved(f, queryFor(f.app), {}, f.maker)
   const form = { grant_type: 'authorization_code', code: url.searchParams.get('code')! }
-  const answer = await fetch(`${f.appUrl}/oauth/token`, {
+  const answer = await fetch(`${f.baseUrl}/oauth/token`, {
     method: 'POST',
     body: new URLSearchParams({ ...form, client_id: f.app.clientId, client_secret: f.app.clientSecret }),
   })

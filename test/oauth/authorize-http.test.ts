@@ -7,7 +7,7 @@ import { Callback, type Flow, openFlow, queryFor, send } from './flow.ts'
 let f: Flow
 let cookie: string
 beforeAll(async () => {
-  f = await openFlow({ hosts: 'two' })
+  f = await openFlow()
   const somebody = { name: 'S', email: 's@example.org', password: 'long enough 1', organisation: 'S' }
   const { token } = await apiAs(f.installation, null).account.signUp(somebody)
   cookie = `session=${token}`

@@ -5,7 +5,7 @@ import { anApp, approved, begin, Callback, consentTo, type Flow, openFlow, query
 
 let f: Flow
 beforeAll(async () => {
-  f = await openFlow({ web: false, hosts: 'two' })
+  f = await openFlow({ web: false })
 })
 afterAll(() => f.end())
 

@@ -8,7 +8,7 @@ import { aCode, approved, basic, credentials, exchange, type Flow, me, openFlow,
 
 let f: Flow
 beforeAll(async () => {
-  f = await openFlow()
+  f = await openFlow({ hosts: 'one' })
 })
 afterAll(() => f.end())
 

@@ -6,7 +6,7 @@ import { type Answer, anApp, aToken, basic, credentials, type Flow, me, openFlow
 let f: Flow
 let token: string
 beforeAll(async () => {
-  f = await openFlow({ hosts: 'two' })
+  f = await openFlow()
   token = await aToken(f)
 })
 afterAll(() => f.end())

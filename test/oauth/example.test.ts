@@ -13,7 +13,7 @@ let f: Flow
 let site: string
 let stop = () => {}
 beforeAll(async () => {
-  f = await openFlow({ hosts: 'two' })
+  f = await openFlow()
   await aChannel(f.db, f.site.secretKey, { organisationId: f.approver.organisationId, network: 'feed' })
   const port = await freePort()
   site = `http://localhost:${port}`

@@ -27,9 +27,9 @@ export const Callback = 'https://shop.example/callback'
 /**
  * An installation with the maker of an app, and the person who approves it for an organisation of theirs.
  *
- * `hosts: 'two'` puts the API on another host than the pages; `web: false` starts no process: procedures only.
+ * The API is on another host than the pages unless `hosts: 'one'`; `web: false` starts no process: procedures only.
  */
-export async function openFlow({ hosts = 'one', web = true }: { hosts?: 'one' | 'two'; web?: boolean } = {}) {
+export async function openFlow({ hosts = 'two', web = true }: { hosts?: 'one' | 'two'; web?: boolean } = {}) {
   const database = await testDatabase({ connections: 10 })
   const site = await testSite(database.url)
   const baseUrl = hosts === 'two' ? `http://127.0.0.1:${site.port}` : site.appUrl

@@ -24,7 +24,7 @@ let ours: Side
 let theirs: Side
 beforeAll(async () => {
   for (const method of ['info', 'warn'] as const) vi.spyOn(console, method).mockImplementation(() => {})
-  f = await openFlow()
+  f = await openFlow({ hosts: 'one' })
   reference = await startProvider()
   const other = await anApp(f.maker, undefined, 'Other')
   ours = {
