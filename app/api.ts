@@ -23,6 +23,7 @@ export type Member = {
 export type LoadContext = {
   api: Api
   member: Member | null
+  query: string // of the address, byte for byte, without its `?`: Remix writes request.url anew
   nonce: string
   requestId: string
   appUrl: string
@@ -43,12 +44,17 @@ type Asked = { request: Request; context: LoadContext }
 export function signedIn({ request, context: { api, member } }: Asked): { api: Api; member: Member } {
   if (member) return { api, member }
   const { pathname, search } = new URL(request.url)
-  throw redirect(`/login?${new URLSearchParams({ next: pathname + search })}`)
+  throw redirect(`/login${searchFor(pathname + search)}`)
 }
 
-/** Where to go after signing in: a path of ours, whatever was asked for. */
+/** Where to go after signing in: a path of ours with its query, whatever was asked for. */
 export function localPath(next: unknown): string {
-  return typeof next === 'string' && /^\/(?![/\\])/.test(next) && !/[\s\\]/.test(next) ? next : '/'
+  return typeof next === 'string' && /^\/(?!\/)[^\s\\?#]*(\?\S*)?$/.test(next) ? next : '/'
+}
+
+/** `?next=…` for the sign-in page and its neighbour; empty for a way home. */
+export function searchFor(next: string): string {
+  return next === '/' ? '' : `?next=${encodeURIComponent(next)}`
 }
 
 export type Problem = { status: number; detail: string; errors: Fault[] }

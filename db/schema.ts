@@ -404,3 +404,165 @@ export const throttles = pgTable('throttles', {
   points: integer().notNull().default(0),
   expire: instant(),
 })
+
+// An app of a third party: what asks organisations for access. Deleting it takes its secrets, requests, grants, codes and tokens along.
+export const apps = pgTable(
+  'apps',
+  {
+    id: id(),
+    organisationId: organisation(), // whose app it is, not who grants
+    clientId: text().notNull().unique(), // public
+    name: text().notNull(),
+    description: text().notNull().default(''),
+    pictureKey: text(),
+    redirectUris: text().array().notNull(), // byte for byte; the first is the default
+    createdBy: uuid().references(() => accounts.id, { onDelete: 'set null' }),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    index('apps_organisation').on(t.organisationId, t.createdAt),
+    check('apps_have_a_redirect', sql`cardinality(redirect_uris) between 1 and 10`),
+  ],
+)
+
+export const appSecrets = pgTable(
+  'app_secrets',
+  {
+    id: id(),
+    organisationId: organisation(),
+    appId: uuid()
+      .notNull()
+      .references(() => apps.id, { onDelete: 'cascade' }),
+    secretHash: bytes().notNull(), // SHA-256
+    last4: text().notNull(),
+    createdAt: createdAt(),
+    expiresAt: instant(), // a rotation's overlap; null for the current one
+  },
+  (t) => [index('app_secrets_app').on(t.appId)],
+)
+
+// A consent page that was shown: the request is kept here, so that the form carries nothing that could be forged.
+export const authorizationRequests = pgTable(
+  'authorization_requests',
+  {
+    id: id(),
+    organisationId: organisation(), // the app's
+    appId: uuid()
+      .notNull()
+      .references(() => apps.id, { onDelete: 'cascade' }),
+    sessionId: uuid()
+      .notNull()
+      .references(() => sessions.id, { onDelete: 'cascade' }), // another browser's form is nobody's
+    tokenHash: bytes().notNull().unique(),
+    redirectUri: text().notNull(),
+    wasRedirectNamed: boolean().notNull(), // then the exchange must name it too
+    state: bytes(), // as it came, encoded, and sealed: the app's secret, not ours; null when it did not
+    scopes: text().array().notNull(),
+    codeChallenge: text(),
+    answer: bytes(), // the redirect that the decision gave, sealed: a double click gets the same one
+    decidedAt: instant(),
+    expiresAt: instant().notNull(),
+  },
+  (t) => [index('authorization_requests_expiry').on(t.expiresAt)],
+)
+
+// One consent of one organisation to one app. Tokens end with it.
+export const grants = pgTable(
+  'grants',
+  {
+    id: id(),
+    organisationId: organisation(), // who grants
+    appId: uuid()
+      .notNull()
+      .references(() => apps.id, { onDelete: 'cascade' }),
+    approvedBy: uuid().references(() => accounts.id, { onDelete: 'set null' }), // a token outlives its approver
+    approvedByName: text().notNull(),
+    scopes: text().array().notNull(),
+    channelIds: uuid().array(), // null: all, those connected later included
+    createdAt: createdAt(),
+    revokedAt: instant(),
+  },
+  (t) => [index('grants_organisation').on(t.organisationId, t.createdAt), index('grants_app').on(t.appId)],
+)
+
+export const authorizationCodes = pgTable(
+  'authorization_codes',
+  {
+    id: id(),
+    organisationId: organisation(), // who grants
+    grantId: uuid()
+      .notNull()
+      .references(() => grants.id, { onDelete: 'cascade' }),
+    appId: uuid()
+      .notNull()
+      .references(() => apps.id, { onDelete: 'cascade' }),
+    codeHash: bytes().notNull().unique(),
+    redirectUri: text().notNull(),
+    wasRedirectNamed: boolean().notNull(),
+    codeChallenge: text(),
+    createdAt: createdAt(),
+    expiresAt: instant().notNull(),
+    redeemedAt: instant(),
+  },
+  (t) => [index('authorization_codes_grant').on(t.grantId), index('authorization_codes_expiry').on(t.expiresAt)],
+)
+
+export const accessTokens = pgTable(
+  'access_tokens',
+  {
+    id: id(),
+    organisationId: organisation(), // whom it acts for
+    grantId: uuid()
+      .notNull()
+      .references(() => grants.id, { onDelete: 'cascade' }),
+    appId: uuid()
+      .notNull()
+      .references(() => apps.id, { onDelete: 'cascade' }),
+    codeId: uuid()
+      .notNull()
+      .references(() => authorizationCodes.id, { onDelete: 'cascade' }), // a code used twice revokes what it gave
+    tokenHash: bytes().notNull().unique(),
+    createdAt: createdAt(),
+    lastUsedAt: instant(),
+    revokedAt: instant(),
+  },
+  (t) => [index('access_tokens_grant').on(t.grantId), index('access_tokens_code').on(t.codeId)],
+)
+
+// What was done with keys, apps and consents: only ever added to. `detail` holds names and ids, never a secret.
+export const activity = pgTable(
+  'activity',
+  {
+    id: id(),
+    organisationId: organisation(), // who may read it
+    at: createdAt(),
+    action: text().notNull(), // key.created, app.deleted, consent.approved …
+    actorKind: text().notNull(), // member | app | operator
+    actorId: text(),
+    actorName: text().notNull(),
+    address: text(),
+    subjectId: text(), // the key, app or grant that it is about
+    subjectName: text().notNull(),
+    outcome: text().notNull(), // ok, or the error's code
+    detail: jsonb().$type<Record<string, unknown>>().notNull().default({}),
+  },
+  (t) => [index('activity_organisation').on(t.organisationId, t.at, t.id)],
+)
+
+// What was lately tried with an app, right or wrong, for the developer whose flow fails. Anybody can cause a row, so only the newest stay.
+export const appAttempts = pgTable(
+  'app_attempts',
+  {
+    id: id(),
+    organisationId: organisation(), // the app's
+    appId: uuid()
+      .notNull()
+      .references(() => apps.id, { onDelete: 'cascade' }),
+    at: createdAt(),
+    step: text().notNull(), // authorize | consent | token | revoke | introspect
+    outcome: text().notNull(), // ok, or the error's code
+    description: text(),
+    address: text(),
+  },
+  (t) => [index('app_attempts_newest').on(t.appId, t.id)],
+)

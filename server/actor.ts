@@ -1,8 +1,8 @@
 import { and, eq, gt, isNull, or, sql } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
-import { accounts, apiKeys, memberships, type Role, sessions } from '../db/schema.ts'
+import { accessTokens, accounts, apiKeys, apps, grants, memberships, type Role, sessions } from '../db/schema.ts'
 import type { Scope } from './forms.ts'
-import { digest, isApiKey } from './secrets.ts'
+import { digest, isAccessToken, isApiKey } from './secrets.ts'
 
 /** Who is calling, and for which organisation: exactly one. */
 export type Actor =
@@ -17,6 +17,14 @@ export type Actor =
       role: Role
     }
   | { kind: 'api_key'; id: string; name: string; organisationId: string; scopes: Scope[] }
+  | {
+      kind: 'app' // an access token; `id` is the app's
+      id: string
+      name: string
+      organisationId: string
+      scopes: Scope[]
+      channelIds: string[] | null // null: all of the organisation
+    }
 
 /** The member that a session cookie stands for, or null. Its `last_used_at` is written at most once a minute. */
 export async function memberOf(db: Db, sessionToken: string): Promise<Actor | null> {
@@ -55,7 +63,11 @@ export function credentialIn(header: string | undefined): string | null {
 
 /** Whom a credential of the public API stands for, or null when it is unknown, revoked or expired. */
 export async function credentialHolder(db: Db, credential: string): Promise<Actor | null> {
-  if (!isApiKey(credential)) return null
+  if (isApiKey(credential)) return keyHolder(db, credential)
+  return isAccessToken(credential) ? tokenHolder(db, credential) : null
+}
+
+async function keyHolder(db: Db, credential: string): Promise<Actor | null> {
   const [key] = await db
     .select({
       id: apiKeys.id,
@@ -81,4 +93,28 @@ export async function credentialHolder(db: Db, credential: string): Promise<Acto
     organisationId: key.organisationId,
     scopes: key.scopes as Scope[],
   }
+}
+
+// A token ends with its grant and its app, and outlives its approver.
+async function tokenHolder(db: Db, credential: string): Promise<Actor | null> {
+  const [token] = await db
+    .select({
+      id: accessTokens.id,
+      appId: apps.id,
+      name: apps.name,
+      organisationId: accessTokens.organisationId,
+      scopes: grants.scopes,
+      channelIds: grants.channelIds,
+      stale: sql<boolean>`${accessTokens.lastUsedAt} is null or ${accessTokens.lastUsedAt} < now() - interval '1 minute'`,
+    })
+    .from(accessTokens)
+    .innerJoin(grants, eq(grants.id, accessTokens.grantId))
+    .innerJoin(apps, eq(apps.id, accessTokens.appId))
+    .where(
+      and(eq(accessTokens.tokenHash, digest(credential)), isNull(accessTokens.revokedAt), isNull(grants.revokedAt)),
+    )
+  if (!token) return null
+  if (token.stale) await db.update(accessTokens).set({ lastUsedAt: sql`now()` }).where(eq(accessTokens.id, token.id))
+  const { appId, name, organisationId, channelIds } = token
+  return { kind: 'app', id: appId, name, organisationId, scopes: token.scopes as Scope[], channelIds }
 }

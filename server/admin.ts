@@ -145,7 +145,14 @@ async function retry({ db }: Installation, id: string) {
   const [row] = await db.execute<{ organisationId: string; postId: string; channelId: string }>(sql`
     select organisation_id as "organisationId", post_id as "postId", channel_id as "channelId" from deliveries where id::text = ${id}`)
   if (!row) throw new Failure('not_found', { detail: `There is no delivery ${id}.` })
-  return db.transaction((tx) => retryPost(tx, row.organisationId, row.postId, row.channelId))
+  return db.transaction((tx) =>
+    retryPost(
+      tx,
+      { kind: 'operator', id: '', name: 'operator', organisationId: row.organisationId },
+      row.postId,
+      row.channelId,
+    ),
+  )
 }
 
 /** Run one command on the installation; its result, or its failure, is the only thing that is printed. */

@@ -10,6 +10,7 @@ import { type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure } from './errors.ts'
 import { ById, ConnectChannel, type channelStatuses, Disconnect, FinishConnect, ListChannels } from './forms.ts'
 import { copyPicture } from './pictures.ts'
+import { reachesChannel, type Who } from './reach.ts'
 import { digest, mintToken } from './secrets.ts'
 import { iso } from './status.ts'
 import { type Installation, needs, owner, router } from './trpc.ts'
@@ -21,11 +22,11 @@ export type ChannelStatus = (typeof channelStatuses)[number]
 export const channels = router({
   list: needs('channels:read')
     .input(ListChannels)
-    .query(async ({ ctx: { db, env, organisationId }, input }): Promise<Page<Channel>> => {
+    .query(async ({ ctx: { db, env, organisationId, actor }, input }): Promise<Page<Channel>> => {
       const { network, status, limit } = input
       const after = positionOf(input.cursor)
       const rows = await db.execute<ChannelRow>(sql`
-        select c.* from channels c where c.organisation_id = ${organisationId}
+        select c.* from channels c where c.organisation_id = ${organisationId} and ${reachesChannel(actor, sql`c.id`)}
           and ${status ? sql`c.status::text = ${status.toLowerCase()}` : sql`c.status <> 'disconnected'`}
           ${network ? sql`and c.network = ${network}` : sql``}
           ${after ? sql`and (c.created_at, c.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
@@ -40,13 +41,13 @@ export const channels = router({
 
   get: needs('channels:read')
     .input(ById)
-    .query(({ ctx, input: { id } }) => readChannel(ctx.db, ctx.env.appUrl, ctx.organisationId, id)),
+    .query(({ ctx, input: { id } }) => readChannel(ctx, id)),
 
   /** How many posts a disconnect of the channel would touch. */
   unsent: needs('channels:read')
     .input(ById)
     .query(async ({ ctx, input: { id } }): Promise<number> => {
-      await readChannel(ctx.db, ctx.env.appUrl, ctx.organisationId, id)
+      await readChannel(ctx, id)
       const [row] = await ctx.db.execute<{ count: number }>(sql`
         select count(*)::int as count from deliveries where channel_id = ${id} and organisation_id = ${ctx.organisationId}
           and state in ('draft', 'scheduled', 'claimed', 'held')`)
@@ -165,7 +166,7 @@ export async function storeChannel(
     await releaseHeld(tx, times, organisationId, id)
     return id
   })
-  return readChannel(ctx.db, ctx.env.appUrl, organisationId, id)
+  return readChannel(ctx, id)
 }
 
 /** The network's own id of a channel's account. Throws `not_found`. */
@@ -178,12 +179,16 @@ async function accountOf(db: Db, organisationId: string, id: string): Promise<st
   return row.account
 }
 
-async function readChannel(db: Db, appUrl: string, organisationId: string, id: string): Promise<Channel> {
+async function readChannel(
+  { db, env, organisationId, actor }: Pick<Installation, 'db' | 'env'> & { organisationId: string; actor?: Who },
+  id: string,
+): Promise<Channel> {
   const [row] = await db.execute<ChannelRow>(
-    sql`select c.* from channels c where c.id = ${id} and c.organisation_id = ${organisationId}`,
+    sql`select c.* from channels c where c.id = ${id} and c.organisation_id = ${organisationId}
+      and ${actor ? reachesChannel(actor, sql`c.id`) : sql`true`}`,
   )
   if (!row) throw new Failure('not_found')
-  return showChannel(row, appUrl)
+  return showChannel(row, env.appUrl)
 }
 
 type ChannelRow = {

@@ -22,6 +22,10 @@ const catalogue = {
   post_already_cancelled: ['CONFLICT', 'This post was cancelled.'],
   nothing_to_retry: ['CONFLICT', 'Nothing of this post has failed.'],
   nothing_to_resolve: ['CONFLICT', 'This delivery does not wait for a decision.'],
+  consent_expired: [
+    'CONFLICT',
+    'This page is too old, was answered already, or belongs to another browser. Begin again from the app.',
+  ],
   idempotency_key_in_use: ['CONFLICT', 'The first request with this Idempotency-Key is still running.'],
   stale_version: ['PRECONDITION_FAILED', 'The post was changed meanwhile.'],
   body_too_large: ['PAYLOAD_TOO_LARGE', 'The body is larger than this route takes.'],

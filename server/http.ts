@@ -11,6 +11,7 @@ import { FileNotFound } from '../db/files.ts'
 import { isMigrated } from '../db/migrate.ts'
 import { type Actor, memberOf } from './actor.ts'
 import { Failure, problemFrom } from './errors.ts'
+import { oauthEndpoints } from './oauth-http.ts'
 import { rest, sendProblem } from './rest.ts'
 import { apiFor } from './router.ts'
 import { mintToken } from './secrets.ts'
@@ -47,7 +48,9 @@ export function createApp(serving: Serving): express.Express {
   app.get('/livez', (_req, res) => void res.set('Cache-Control', 'no-store').send('ok\n'))
   app.get('/readyz', (req, res, next) => void ready(serving, req, res).catch(next))
   app.use(refuseWhileDraining(serving))
+  app.use(demandHost(installation))
   app.use('/public/v1', rest(installation))
+  app.use(oauthEndpoints(installation))
   app.get('/files/:key', (req, res, next) => void sendFile(installation, req, res).catch(next))
   app.use('/build', express.static(join(publicDir, 'build'), { immutable: true, maxAge: '1y', index: false }))
   app.use(express.static(publicDir, { maxAge: '1h', index: false, redirect: false }))
@@ -113,6 +116,17 @@ function refuseWhileDraining({ installation, isDraining }: Serving): express.Req
   }
 }
 
+// Two hosts, one process: what machines call is on the API's, pages and cookies on the app's. Where they are one, so is this.
+function demandHost({ env: { appUrl, baseUrl } }: Installation): express.RequestHandler {
+  const [appHost, apiHost] = [new URL(appUrl).host, new URL(baseUrl).host]
+  return (req, res, next) => {
+    if (appHost === apiHost) return next()
+    const isForMachines = /^\/public(\/|$)|^\/\.well-known\/oauth-|^\/oauth\/(token|revoke|introspect)$/.test(req.path)
+    if (req.headers.host === (isForMachines ? apiHost : appHost)) return next()
+    res.status(404).type('text').send(`This is not served here. Pages: ${appUrl}. API: ${baseUrl}.\n`)
+  }
+}
+
 // A file's type is what was stored, and even then it may run nothing: people's files are not our pages.
 async function sendFile({ files }: Installation, req: express.Request, res: express.Response): Promise<void> {
   const key = req.params.key ?? ''
@@ -159,22 +173,34 @@ function securityHeaders({ env }: Installation): express.RequestHandler {
         imgSrc: ["'self'", 'data:', 'blob:'],
         objectSrc: ["'none'"],
         baseUri: ["'none'"],
-        formAction: ["'self'"],
+        // The consent's answer leaves for the app, and Chromium checks each hop from there on. A nonce protects the page's scripts.
+        formAction: [(req) => (isConsent(req) ? "'self' https: http:" : "'self'")],
         frameAncestors: ["'none'"],
         // The development server pushes reloads over a socket of its own.
         connectSrc: env.production ? ["'self'"] : ["'self'", 'ws:'],
       },
     },
     frameguard: { action: 'deny' },
-    referrerPolicy: { policy: 'same-origin' },
+    referrerPolicy: { policy: 'no-referrer' },
     strictTransportSecurity: isSecure,
   })
 }
 
-// A cookie is sent whoever wrote the form; the Origin header says who did. Browsers send it with every POST.
+function isConsent({ url = '' }: IncomingMessage): boolean {
+  return /^\/oauth\/authorize\/?(\?|$)/i.test(url)
+}
+
+// A cookie is sent whoever wrote the form; the Origin header says who did. Browsers send it with every POST. Under
+// no-referrer some send `null` with a form that no script sends (Fetch, "append a request Origin header"): there
+// Sec-Fetch-Site, which no page can set, says it.
 function demandOwnOrigin({ env }: Installation): express.RequestHandler {
   return (req, _res, next) => {
-    if (['GET', 'HEAD', 'OPTIONS'].includes(req.method) || req.headers.origin === env.appUrl) return next()
+    if (['GET', 'HEAD', 'OPTIONS'].includes(req.method)) return next()
+    const { origin, 'sec-fetch-site': site } = req.headers
+    if (origin === env.appUrl || (origin === 'null' && site === 'same-origin')) {
+      req.headers.origin = env.appUrl // Remix compares as well, and knows no `null`
+      return next()
+    }
     next(
       new Failure('foreign_origin', {
         detail: `This form was sent from another site. Open ${env.appUrl} and try again.`,
@@ -195,6 +221,7 @@ function pages(serving: Serving): express.RequestHandler {
     // Remix makes addresses of these and refuses forms by them: a proxy may have changed them, the configuration stands.
     req.headers.host = host
     delete req.headers['x-forwarded-host']
+    if (isConsent(req)) req.originalUrl = req.path // Remix has names of its own in a query, of an app's it knows nothing
     res.set('Cache-Control', 'no-store') // pages show one organisation's things
     handle(req, res, next).catch(next)
   }
@@ -210,6 +237,7 @@ async function loadContext(installation: Installation, req: express.Request, res
   return {
     api: apiFor(context),
     member: member as Extract<Actor, { kind: 'member' }> | null,
+    query: /\?(.*)/s.exec(req.url)?.[1] ?? '',
     nonce: res.locals.nonce as string,
     requestId: String(req.id),
     appUrl: env.appUrl,

@@ -1,8 +1,11 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import { idempotencyKeys } from '../db/schema.ts'
+import type { Actor } from './actor.ts'
 import { Failure } from './errors.ts'
+import { mayRead } from './reach.ts'
 import { sameDigest } from './secrets.ts'
+import type { Post } from './status.ts'
 import type { Context } from './trpc.ts'
 
 const RetryAfterSeconds = 2
@@ -13,11 +16,16 @@ const RetryAfterSeconds = 2
  * The same key and body gives the first answer again; key, effect and answer commit together, and a failure frees the key.
  * Throws `idempotency_key_reused` for another body, `idempotency_key_in_use` while the first is still running.
  */
-export async function once<T>(
-  { db, idempotency, organisationId }: Pick<Context, 'db' | 'idempotency'> & { organisationId: string },
+export async function once(
+  {
+    db,
+    idempotency,
+    organisationId,
+    actor,
+  }: Pick<Context, 'db' | 'idempotency'> & { organisationId: string; actor: Actor },
   route: string,
-  effect: (tx: Tx) => Promise<T>,
-): Promise<T> {
+  effect: (tx: Tx) => Promise<Post>,
+): Promise<Post> {
   return db.transaction(async (tx) => {
     if (!idempotency) return effect(tx)
     const { key, bodyHash } = idempotency
@@ -31,8 +39,11 @@ export async function once<T>(
     const [first] = await tx.select().from(idempotencyKeys).where(isIt)
     if (first && !sameDigest(first.bodyHash, bodyHash)) throw new Failure('idempotency_key_reused')
     if (first) {
+      const answer = JSON.parse(first.body) as Post
+      // The key is the organisation's, and the first answer may show what this token was not granted.
+      if (!mayRead(actor, answer)) throw new Failure('idempotency_key_reused')
       idempotency.replayed = true
-      return JSON.parse(first.body) as T
+      return answer
     }
     const answer = await effect(tx)
     await tx.insert(idempotencyKeys).values({ organisationId, route, key, bodyHash, body: JSON.stringify(answer) })

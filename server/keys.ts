@@ -1,6 +1,7 @@
 import { and, desc, eq, isNull, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import { apiKeys } from '../db/schema.ts'
+import { by, record } from './activity.ts'
 import { Failure } from './errors.ts'
 import { ById, defaultScopes, NewKey, type Scope } from './forms.ts'
 import { digest, mintApiKey } from './secrets.ts'
@@ -27,23 +28,49 @@ export const keys = router({
   }),
 
   /** `key` is shown this once: only its digest is kept. */
-  create: owner.input(NewKey).mutation(async ({ ctx: { db, organisationId, actor }, input }) => {
+  create: owner.input(NewKey).mutation(async ({ ctx: { db, organisationId, actor, address }, input }) => {
     if (input.expiresAt && input.expiresAt <= new Date()) {
       throw new Failure('unprocessable', {
         errors: [{ path: 'expiresAt', code: 'date_in_past', message: 'The key would have run out already.' }],
       })
     }
-    return createKey(db, { organisationId, createdBy: actor.id, ...input, expiresAt: input.expiresAt ?? null })
+    return db.transaction(async (tx) => {
+      const made = await createKey(tx, {
+        organisationId,
+        createdBy: actor.id,
+        ...input,
+        expiresAt: input.expiresAt ?? null,
+      })
+      const subject = { id: made.id, name: input.name }
+      await record(tx, {
+        organisationId,
+        action: 'key.created',
+        by: by(actor),
+        address,
+        subject,
+        detail: { scopes: input.scopes ?? defaultScopes },
+      })
+      return made
+    })
   }),
 
-  revoke: owner.input(ById).mutation(async ({ ctx: { db, organisationId }, input }) => {
-    const revoked = await db
-      .update(apiKeys)
-      .set({ revokedAt: sql`now()` })
-      .where(and(eq(apiKeys.id, input.id), eq(apiKeys.organisationId, organisationId), isNull(apiKeys.revokedAt)))
-      .returning({ id: apiKeys.id })
-    if (revoked.length === 0) throw new Failure('not_found')
-  }),
+  revoke: owner.input(ById).mutation(({ ctx: { db, organisationId, actor, address }, input: { id } }) =>
+    db.transaction(async (tx) => {
+      const [revoked] = await tx
+        .update(apiKeys)
+        .set({ revokedAt: sql`now()` })
+        .where(and(eq(apiKeys.id, id), eq(apiKeys.organisationId, organisationId), isNull(apiKeys.revokedAt)))
+        .returning({ name: apiKeys.name })
+      if (!revoked) throw new Failure('not_found')
+      await record(tx, {
+        organisationId,
+        action: 'key.revoked',
+        by: by(actor),
+        address,
+        subject: { id, name: revoked.name },
+      })
+    }),
+  ),
 })
 
 /** Make a key for an organisation; `key` is its only showing. */

@@ -7,15 +7,17 @@ import { cancel, type Found, reschedule } from '../jobs/orders.ts'
 import { wakeAtDue } from '../jobs/queue.ts'
 import type { Actor } from './actor.ts'
 import { Failure } from './errors.ts'
+import { reachesPost, type Who } from './reach.ts'
 import type { Wanted } from './rules.ts'
 import { type Post, type PostRow, postView, showPost } from './status.ts'
 
 // A post as rows: itself, its media, a delivery a channel.
 
 /** A post of the organisation as callers see it. Throws `not_found`, for another organisation's just the same. */
-export async function readPost(tx: Tx, organisationId: string, id: string): Promise<Post> {
+export async function readPost(tx: Tx, who: Who, id: string): Promise<Post> {
   const [row] = await tx.execute<PostRow>(
-    sql`select p.*, v.* from posts p, ${postView} where p.id = ${id} and p.organisation_id = ${organisationId}`,
+    sql`select p.*, v.* from posts p, ${postView}
+      where p.id = ${id} and p.organisation_id = ${who.organisationId} and ${reachesPost(who)}`,
   )
   if (!row) throw new Failure('not_found')
   return showPost(row)

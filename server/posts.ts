@@ -8,6 +8,7 @@ import { Failure, type FailureCode } from './errors.ts'
 import { ById, CreatePost, ListPosts, Resolve, UpdatePost } from './forms.ts'
 import { once } from './idempotency.ts'
 import { changeDeliveries, insertDeliveries, insertPost, readPost, replaceMedia } from './post-rows.ts'
+import { reachesPost, type Who } from './reach.ts'
 import { factsFor, missingThings, obstacles, type Unchanged, type Wanted } from './rules.ts'
 import { type DeliveryStatus, iso, type Post, type PostRow, postView, showPost } from './status.ts'
 import { needs, router } from './trpc.ts'
@@ -17,14 +18,14 @@ export const posts = router({
     .input(CreatePost)
     .mutation(({ ctx, input }) =>
       once(ctx, 'POST /posts', async (tx): Promise<Post> => {
-        const { organisationId } = ctx
+        const { organisationId, actor } = ctx
         const wanted: Wanted = {
           content: input.content,
           date: input.date ?? null,
           channelIds: input.channelIds,
           mediaIds: input.mediaIds ?? [],
         }
-        const now = await demandPossible(tx, organisationId, wanted, {
+        const now = await demandPossible(tx, actor, wanted, {
           isDraft: input.type === 'draft',
           unchanged: { date: false, onChannels: [] },
         })
@@ -32,18 +33,18 @@ export const posts = router({
         const id = await insertPost(tx, organisationId, input.type, wanted, ctx.actor)
         const due = { state: input.type === 'draft' ? 'draft' : 'scheduled', dueAt: wanted.date } as const
         await insertDeliveries(tx, ctx.networks, { organisationId, postId: id, channelIds: wanted.channelIds, ...due })
-        return readPost(tx, organisationId, id)
+        return readPost(tx, actor, id)
       }),
     ),
 
   list: needs('posts:read')
     .input(ListPosts)
-    .query(async ({ ctx: { db, organisationId }, input }): Promise<Page<Post>> => {
+    .query(async ({ ctx: { db, organisationId, actor }, input }): Promise<Page<Post>> => {
       const { status, channelId, from, to, order, limit } = input
       const after = positionOf(input.cursor)
       const rows = await db.execute<PostRow>(sql`
         select p.*, v.* from posts p, ${postView}
-        where p.organisation_id = ${organisationId}
+        where p.organisation_id = ${organisationId} and ${reachesPost(actor)}
           ${status ? sql`and v.status = any(${sql.param([status].flat())}::text[])` : sql``}
           ${channelId ? sql`and exists (select from deliveries d where d.post_id = p.id and d.channel_id = ${channelId})` : sql``}
           ${from ? sql`and p.date >= ${from.toISOString()}` : sql``}
@@ -56,14 +57,14 @@ export const posts = router({
 
   get: needs('posts:read')
     .input(ById)
-    .query(({ ctx: { db, organisationId }, input }) => readPost(db, organisationId, input.id)),
+    .query(({ ctx: { db, actor }, input }) => readPost(db, actor, input.id)),
 
   update: needs('posts:write')
     .input(UpdatePost)
-    .mutation(({ ctx: { db, organisationId, networks }, input }) =>
+    .mutation(({ ctx: { db, organisationId, actor, networks }, input }) =>
       db.transaction(async (tx) => {
         const found = await lockDeliveries(tx, organisationId, input.id)
-        const before = await readPost(tx, organisationId, input.id)
+        const before = await readPost(tx, actor, input.id)
         if (input.ifVersion !== undefined && input.ifVersion !== before.version) throw new Failure('stale_version')
         demandOurs(found, before)
         const type = typeAfter(before, input.type)
@@ -77,7 +78,7 @@ export const posts = router({
         const isSameType = type === before.type
         const keepsHour = isSameType && input.date === undefined
         const goesNow = type === 'now' && !isSameType
-        const now = await demandPossible(tx, organisationId, wanted, {
+        const now = await demandPossible(tx, actor, wanted, {
           isDraft: type === 'draft',
           unchanged: { date: keepsHour || goesNow, onChannels: isSameType ? before.channelIds : [] },
         })
@@ -88,16 +89,16 @@ export const posts = router({
           .where(and(eq(postsTable.id, input.id), eq(postsTable.organisationId, organisationId)))
         if (input.mediaIds) await replaceMedia(tx, organisationId, input.id, input.mediaIds)
         await changeDeliveries(tx, networks, { organisationId, postId: input.id, type, wanted, found, keepsHour })
-        return readPost(tx, organisationId, input.id)
+        return readPost(tx, actor, input.id)
       }),
     ),
 
   cancel: needs('posts:write')
     .input(ById)
-    .mutation(({ ctx: { db, organisationId }, input: { id } }) =>
+    .mutation(({ ctx: { db, organisationId, actor }, input: { id } }) =>
       db.transaction(async (tx) => {
         const found = await lockDeliveries(tx, organisationId, id)
-        const post = await readPost(tx, organisationId, id)
+        const post = await readPost(tx, actor, id)
         if (post.type === 'draft') {
           await tx.delete(postsTable).where(and(eq(postsTable.id, id), eq(postsTable.organisationId, organisationId)))
           return
@@ -110,35 +111,33 @@ export const posts = router({
 
   retry: needs('posts:write')
     .input(ById)
-    .mutation(({ ctx, input: { id } }) =>
-      once(ctx, `POST /posts/${id}/retry`, (tx) => retryPost(tx, ctx.organisationId, id)),
-    ),
+    .mutation(({ ctx, input: { id } }) => once(ctx, `POST /posts/${id}/retry`, (tx) => retryPost(tx, ctx.actor, id))),
 
   resolve: needs('posts:write')
     .input(Resolve)
     .mutation(({ ctx, input }) =>
       once(ctx, `POST /posts/${input.id}/deliveries/${input.channelId}/resolve`, async (tx) => {
         const found = await lockDeliveries(tx, ctx.organisationId, input.id)
-        const post = await readPost(tx, ctx.organisationId, input.id)
+        const post = await readPost(tx, ctx.actor, input.id)
         const delivery = found.find(({ channelId }) => channelId === input.channelId)
         if (!delivery) throw new Failure('not_found')
         if (delivery.state !== 'needs_review') throw new Failure('nothing_to_resolve')
         if (input.outcome === 'not_published') {
-          await demandConnected(tx, ctx.organisationId, post, [delivery])
+          await demandConnected(tx, ctx.actor, post, [delivery])
           await sendAgain(tx, [delivery])
         }
         if (input.outcome === 'cancelled') await cancel(tx, [delivery])
         if (input.outcome === 'published')
           await recordPublished(tx, delivery, { remoteId: null, url: input.url ?? null }, 'person')
-        return readPost(tx, ctx.organisationId, input.id)
+        return readPost(tx, ctx.actor, input.id)
       }),
     ),
 
   /** The ledger of a post: every try on every channel, oldest first. */
   attempts: needs('posts:read')
     .input(ById)
-    .query(async ({ ctx: { db, organisationId }, input: { id } }) => {
-      await readPost(db, organisationId, id)
+    .query(async ({ ctx: { db, organisationId, actor }, input: { id } }) => {
+      await readPost(db, actor, id)
       const rows = await db.execute<AttemptRow>(sql`
         select a.id, d.channel_id as "channelId", a.no, a.started_at as "startedAt", a.intended_at as "intendedAt",
           a.ended_at as "endedAt", a.outcome, a.status, a.message, a.reply
@@ -167,26 +166,26 @@ type AttemptRow = {
 }
 
 /** Send the failed deliveries of a post again, or only the one on `channelId`. Throws `nothing_to_retry`. */
-export async function retryPost(tx: Tx, organisationId: string, id: string, channelId?: string): Promise<Post> {
-  const found = await lockDeliveries(tx, organisationId, id)
+export async function retryPost(tx: Tx, who: Who, id: string, channelId?: string): Promise<Post> {
+  const found = await lockDeliveries(tx, who.organisationId, id)
   const failed = found.filter(
     (one) => one.state === 'failed' && (channelId === undefined || one.channelId === channelId),
   )
-  const post = await readPost(tx, organisationId, id)
+  const post = await readPost(tx, who, id)
   if (failed.length === 0) throw new Failure('nothing_to_retry')
-  await demandConnected(tx, organisationId, post, failed)
+  await demandConnected(tx, who, post, failed)
   await sendAgain(tx, failed)
-  return readPost(tx, organisationId, id)
+  return readPost(tx, who, id)
 }
 
 /** Throws `unprocessable` with everything that is in the way; returns the database's clock. */
 async function demandPossible(
   tx: Tx,
-  organisationId: string,
+  who: Who,
   wanted: Wanted,
   { isDraft, unchanged }: { isDraft: boolean; unchanged: Unchanged },
 ): Promise<Date> {
-  const facts = await factsFor(tx, organisationId, wanted)
+  const facts = await factsFor(tx, who, wanted)
   const errors = isDraft ? missingThings(wanted, facts) : obstacles(wanted, facts, unchanged)
   if (errors.length > 0) throw new Failure('unprocessable', { errors })
   return facts.now
@@ -233,8 +232,8 @@ function demandComplete(type: Post['type'], { date, channelIds }: Wanted): void 
   if (errors.length > 0) throw new Failure('invalid_request', { errors })
 }
 
-async function demandConnected(tx: Tx, organisationId: string, post: Post, wanted: Found[]): Promise<void> {
-  const { channels } = await factsFor(tx, organisationId, {
+async function demandConnected(tx: Tx, who: Who, post: Post, wanted: Found[]): Promise<void> {
+  const { channels } = await factsFor(tx, who, {
     ...post,
     date: null,
     channelIds: wanted.map(({ channelId }) => channelId),

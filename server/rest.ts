@@ -6,7 +6,7 @@ import { Failure, type Fault, problemFrom } from './errors.ts'
 import type { Scope } from './forms.ts'
 import { readJson, receiveFile } from './request-body.ts'
 import { apiFor, appRouter } from './router.ts'
-import { isApiKey } from './secrets.ts'
+import { isAccessToken, isApiKey } from './secrets.ts'
 import { demandScope, type Idempotency, type Installation } from './trpc.ts'
 
 type Request = express.Request
@@ -129,14 +129,18 @@ function match(pattern: string, path: string): Record<string, string> | null {
 async function authenticate({ db }: Installation, req: Request): Promise<Actor> {
   const credential = credentialIn(req.headers.authorization)
   if (!credential)
-    throw new Failure('unauthenticated', { detail: 'Send an API key as the value of the Authorization header.' })
+    throw new Failure('unauthenticated', {
+      detail: 'Send an API key or an access token as the value of the Authorization header.',
+    })
   const actor = await credentialHolder(db, credential)
   if (actor) return actor
-  throw new Failure('unauthenticated', {
-    detail: isApiKey(credential)
-      ? 'This API key is unknown, revoked or expired.'
-      : 'This is not an API key: it is cut short, mistyped or something else. Keys begin with pak_live_ and end in a checksum.',
-  })
+  throw new Failure('unauthenticated', { detail: whyRefused(credential) })
+}
+
+function whyRefused(credential: string): string {
+  if (isApiKey(credential)) return 'This API key is unknown, revoked or expired.'
+  if (isAccessToken(credential)) return 'This access token is unknown or revoked, or its app was deleted.'
+  return 'This is not an API key: it is cut short, mistyped or something else. Keys begin with pak_live_ and end in a checksum.'
 }
 
 function demandScopeOf({ does }: Route, actor: Actor): void {
@@ -224,7 +228,7 @@ export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, re
   res.locals.problem = code
   if (status >= 500) logOf(req).error({ err: error }, 'request failed')
   if (res.headersSent) return void res.destroy()
-  if (status === 401) res.set('WWW-Authenticate', challenge(req))
+  if (status === 401) res.set('WWW-Authenticate', challenge(env.baseUrl, req))
   if (retryAfterSeconds !== null) res.set('Retry-After', String(retryAfterSeconds))
   const type = `${env.appUrl}/docs/errors#${code}`
   const body = { type, title, status, detail, code, requestId: req.id, errors }
@@ -232,10 +236,9 @@ export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, re
   res.status(status).type('application/problem+json').end(JSON.stringify(body))
 }
 
-function challenge(req: Request): string {
-  return credentialIn(req.headers.authorization)
-    ? 'Bearer realm="punctual", error="invalid_token"'
-    : 'Bearer realm="punctual"'
+function challenge(baseUrl: string, req: Request): string {
+  const error = credentialIn(req.headers.authorization) ? ', error="invalid_token"' : ''
+  return `Bearer realm="punctual"${error}, resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`
 }
 
 // The rest of a refused body is read for a moment and thrown away: closed at once, the caller would see a reset and no answer.

@@ -1,4 +1,8 @@
 import { account } from './account.ts'
+import { activity } from './activity.ts'
+import { approvedApps } from './approved-apps.ts'
+import { apps } from './apps.ts'
+import { authorize } from './authorize.ts'
 import { channels } from './channels.ts'
 import { feeds } from './feeds.ts'
 import { keys } from './keys.ts'
@@ -6,7 +10,18 @@ import { media } from './media.ts'
 import { posts } from './posts.ts'
 import { type Context, callerFactory, router } from './trpc.ts'
 
-export const appRouter = router({ account, channels, feeds, keys, media, posts })
+export const appRouter = router({
+  account,
+  activity,
+  approvedApps,
+  apps,
+  authorize,
+  channels,
+  feeds,
+  keys,
+  media,
+  posts,
+})
 
 const createCaller = callerFactory(appRouter)
 

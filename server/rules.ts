@@ -3,6 +3,7 @@ import type { Tx } from '../db/client.ts'
 import type { ChannelLimits } from '../db/schema.ts'
 import { excessOf, lengthOf } from '../jobs/networks/text.ts'
 import type { Fault } from './errors.ts'
+import { reachesChannel, type Who } from './reach.ts'
 
 const ToleranceMs = 60_000 // the caller's clock and ours differ
 const FurthestYears = 5
@@ -15,14 +16,14 @@ type MediaFacts = { id: string; mime: string; bytes: number; alt: string }
 export type Facts = { now: Date; channels: ChannelFacts[]; media: MediaFacts[] }
 
 /** What the rules need to know, in one statement: the database's clock and the organisation's channels and media of these ids. */
-export async function factsFor(tx: Tx, organisationId: string, wanted: Wanted): Promise<Facts> {
+export async function factsFor(tx: Tx, who: Who, wanted: Wanted): Promise<Facts> {
   const [row] = await tx.execute<{ now: string; channels: ChannelFacts[]; media: MediaFacts[] }>(sql`
     select now() as now,
       (select coalesce(json_agg(json_build_object(
         'id', id, 'name', name, 'network', network, 'status', status, 'limits', limits)), '[]')
-        from channels where organisation_id = ${organisationId} and id = any(${sql.param(wanted.channelIds)}::uuid[])) as channels,
+        from channels where organisation_id = ${who.organisationId} and ${reachesChannel(who, sql`id`)} and id = any(${sql.param(wanted.channelIds)}::uuid[])) as channels,
       (select coalesce(json_agg(json_build_object('id', id, 'mime', mime, 'bytes', bytes, 'alt', alt)), '[]')
-        from media where organisation_id = ${organisationId} and id = any(${sql.param(wanted.mediaIds)}::uuid[])) as media`)
+        from media where organisation_id = ${who.organisationId} and id = any(${sql.param(wanted.mediaIds)}::uuid[])) as media`)
   return { now: new Date(row!.now), channels: row!.channels, media: row!.media }
 }
 

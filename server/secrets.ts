@@ -17,6 +17,31 @@ export function isApiKey(text: string): boolean {
   return KeyForm.test(text) && checksum(text.slice(0, -6)) === text.slice(-6)
 }
 
+/** A new client id: `pca_` and 24 base62 characters. Public. */
+export function mintClientId(): string {
+  return `pca_${randomBase62(24)}`
+}
+
+/** A new client secret: `pcs_` and 43 characters of `[A-Za-z0-9_-]`. */
+export function mintClientSecret(): string {
+  return `pcs_${mintToken()}`
+}
+
+/** A new access token: `pos_` and 43 characters of `[A-Za-z0-9_-]`. */
+export function mintAccessToken(): string {
+  return `pos_${mintToken()}`
+}
+
+/** Whether `text` is an access token by its form. */
+export function isAccessToken(text: string): boolean {
+  return /^pos_[\w-]{43}$/.test(text)
+}
+
+/** The S256 challenge of a PKCE verifier (RFC 7636 §4.2). */
+export function challengeOf(verifier: string): string {
+  return Buffer.from(digest(verifier)).toString('base64url')
+}
+
 /** 32 random bytes as 43 characters of `[A-Za-z0-9_-]`: session tokens, OAuth states. */
 export function mintToken(): string {
   return randomBytes(32).toString('base64url')

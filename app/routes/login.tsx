@@ -1,8 +1,14 @@
 import { getFormProps, useForm } from '@conform-to/react'
-import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
+import {
+  type ActionFunctionArgs,
+  json,
+  type LoaderFunctionArgs,
+  type MetaFunction,
+  redirectDocument,
+} from '@remix-run/node'
 import { Form, Link, useLoaderData } from '@remix-run/react'
 import { SignIn } from '../../server/forms.ts'
-import { answer, localPath } from '../api.ts'
+import { answer, localPath, searchFor } from '../api.ts'
 import type { Handle } from '../root.tsx'
 import { useAnswer } from '../ui/answer.ts'
 import { Submit } from '../ui/button.tsx'
@@ -14,15 +20,16 @@ export const meta: MetaFunction = () => [{ title: 'Sign in · Punctual' }]
 
 export function loader({ request, context: { member, signupOpen } }: LoaderFunctionArgs) {
   const next = localPath(new URL(request.url).searchParams.get('next'))
-  if (member) throw redirect(next)
-  return json({ signupOpen, search: next === '/' ? '' : `?${new URLSearchParams({ next })}` })
+  if (member) throw redirectDocument(next)
+  return json({ signupOpen, search: searchFor(next) })
 }
 
 export async function action({ request, context: { api, session } }: ActionFunctionArgs) {
   const next = localPath(new URL(request.url).searchParams.get('next'))
   return answer(await request.formData(), SignIn, async (person) => {
     const started = await api.account.signIn(person)
-    return redirect(next, { headers: { 'Set-Cookie': session.start(started) } })
+    // As a document: a consent page brings headers of its own, and its query must come to it byte for byte.
+    return redirectDocument(next, { headers: { 'Set-Cookie': session.start(started) } })
   })
 }
 

@@ -1,15 +1,20 @@
-import { NavLink, Outlet } from '@remix-run/react'
+import { NavLink, Outlet, useLocation } from '@remix-run/react'
+import { useEffect, useRef } from 'react'
 
 const pages = [
   { to: '/settings/account', name: 'Account' },
+  { to: '/settings/approved-apps', name: 'Approved apps' },
+  { to: '/settings/activity', name: 'Activity' },
   { to: '/settings/developers/access', name: 'Developers › Access' },
+  { to: '/settings/developers/apps', name: 'Developers › Apps' },
 ]
 
 export default function Settings() {
+  const list = useCurrentInView()
   return (
     <>
       <nav aria-label="Settings" className="mb-7 border-b border-line">
-        <ul className="-mb-px flex gap-5 overflow-x-auto">
+        <ul ref={list} className="-mb-px flex gap-5 overflow-x-auto">
           {pages.map(({ to, name }) => (
             <li key={to}>
               <NavLink
@@ -26,4 +31,14 @@ export default function Settings() {
       <Outlet />
     </>
   )
+}
+
+/** On a small screen the row of pages is longer than it is wide: where one is must be seen. */
+function useCurrentInView() {
+  const list = useRef<HTMLUListElement>(null)
+  const { pathname } = useLocation()
+  useEffect(() => {
+    if (pathname) list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [pathname])
+  return list
 }

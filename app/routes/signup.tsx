@@ -1,9 +1,15 @@
 import { getFormProps, useForm } from '@conform-to/react'
-import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
+import {
+  type ActionFunctionArgs,
+  json,
+  type LoaderFunctionArgs,
+  type MetaFunction,
+  redirectDocument,
+} from '@remix-run/node'
 import { Form, Link, useLoaderData } from '@remix-run/react'
 import { useEffect, useState } from 'react'
 import { SignUp } from '../../server/forms.ts'
-import { answer, localPath } from '../api.ts'
+import { answer, localPath, searchFor } from '../api.ts'
 import type { Handle } from '../root.tsx'
 import { useAnswer } from '../ui/answer.ts'
 import { Submit } from '../ui/button.tsx'
@@ -15,15 +21,16 @@ export const meta: MetaFunction = () => [{ title: 'Create your account · Punctu
 
 export function loader({ request, context: { member, signupOpen } }: LoaderFunctionArgs) {
   const next = localPath(new URL(request.url).searchParams.get('next'))
-  if (member) throw redirect(next)
-  return json({ signupOpen, search: next === '/' ? '' : `?${new URLSearchParams({ next })}` })
+  if (member) throw redirectDocument(next)
+  return json({ signupOpen, search: searchFor(next) })
 }
 
 export async function action({ request, context: { api, session } }: ActionFunctionArgs) {
   const next = localPath(new URL(request.url).searchParams.get('next'))
   return answer(await request.formData(), SignUp, async (person) => {
     const started = await api.account.signUp(person)
-    return redirect(next, { headers: { 'Set-Cookie': session.start(started) } })
+    // As a document: a consent page brings headers of its own, and its query must come to it byte for byte.
+    return redirectDocument(next, { headers: { 'Set-Cookie': session.start(started) } })
   })
 }
 

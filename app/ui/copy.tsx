@@ -1,9 +1,9 @@
 import { Check, Copy } from 'lucide-react'
-import { useState } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { Button } from './button.tsx'
 
 /** Puts `text` on the clipboard. Browsers have one only on https and on this machine; elsewhere it says what to do. */
-export function CopyButton({ text }: { text: string }) {
+function CopyButton({ text, describedBy }: { text: string; describedBy?: string | undefined }) {
   const [said, setSaid] = useState('')
   const copy = () =>
     window.navigator.clipboard === undefined
@@ -14,7 +14,7 @@ export function CopyButton({ text }: { text: string }) {
         )
   return (
     <span className="flex flex-wrap items-center gap-3">
-      <Button onClick={copy}>
+      <Button onClick={copy} aria-describedby={describedBy}>
         {said === 'Copied.' ? <Check aria-hidden /> : <Copy aria-hidden />}
         Copy
       </Button>
@@ -22,5 +22,49 @@ export function CopyButton({ text }: { text: string }) {
         {said}
       </span>
     </span>
+  )
+}
+
+/** A value to be taken elsewhere, under the name that it has there. */
+export function Copyable({ label, text }: { label?: string; text: string }) {
+  const id = useId()
+  return (
+    <div>
+      {label ? (
+        <p id={id} className="mb-1.5 text-sm font-medium">
+          {label}
+        </p>
+      ) : null}
+      <div className="flex flex-wrap items-center gap-3">
+        <code className="min-w-0 select-all break-all rounded-lg bg-sunken px-3 py-2 font-mono text-sm">{text}</code>
+        <CopyButton text={text} describedBy={label ? id : undefined} />
+      </div>
+    </div>
+  )
+}
+
+/** Lines for a terminal or a program; a click selects them all. */
+export function Snippet({ text }: { text: string }) {
+  return (
+    <pre className="select-all whitespace-pre-wrap break-words rounded-lg bg-sunken px-3 py-2 font-mono text-sm">
+      {text}
+    </pre>
+  )
+}
+
+/** As Snippet under a heading, with a button. */
+export function NamedSnippet({ title, text, children }: { title: string; text: string; children?: ReactNode }) {
+  const id = useId()
+  return (
+    <div>
+      <h3 id={id} className="mb-1.5 text-sm font-medium">
+        {title}
+      </h3>
+      <Snippet text={text} />
+      <div className="mt-2 flex flex-wrap gap-2">
+        {children}
+        <CopyButton text={text} describedBy={id} />
+      </div>
+    </div>
   )
 }

@@ -54,7 +54,7 @@ export function SelectField({ label, hint, field, children, ...rest }: SelectFie
   )
 }
 
-function Hint({ id, children }: { id: string; children: ReactNode }) {
+export function Hint({ id, children }: { id: string; children: ReactNode }) {
   if (!children) return null
   return (
     <p id={id} className="mt-1.5 text-sm text-muted">

@@ -1,21 +1,14 @@
 import { getFormProps, useForm } from '@conform-to/react'
 import { Form, useLoaderData } from '@remix-run/react'
+import type { Scope as ScopeName } from '../../server/forms.ts'
 import type { loader } from '../routes/settings.developers.access.tsx'
 import { useZone } from './account.ts'
 import { useAnswer } from './answer.ts'
 import { ButtonLink, Submit } from './button.tsx'
-import { CopyButton } from './copy.tsx'
+import { Copyable, Snippet } from './copy.tsx'
 import { Field, FieldErrors, FormErrors } from './field.tsx'
 import { Panel } from './page.tsx'
-
-const says: Record<string, string> = {
-  'channels:read': 'See the channels',
-  'posts:read': 'See posts and what became of them',
-  'posts:write': 'Schedule, change and cancel posts',
-  'media:read': 'See images',
-  'media:write': 'Add images',
-  'webhooks:manage': 'Add and remove webhooks',
-}
+import { scopeWords } from './scopes.ts'
 
 /** The form that makes a key. */
 export function KeyForm() {
@@ -64,7 +57,7 @@ export function KeyForm() {
   )
 }
 
-function Scope({ scope, isChosen }: { scope: string; isChosen: boolean }) {
+function Scope({ scope, isChosen }: { scope: ScopeName; isChosen: boolean }) {
   return (
     <label className="flex cursor-pointer gap-3 rounded-lg border border-line p-3 has-[:checked]:border-accent-ink has-[:checked]:bg-accent/5">
       <input
@@ -76,7 +69,7 @@ function Scope({ scope, isChosen }: { scope: string; isChosen: boolean }) {
       />
       <span className="min-w-0">
         <code className="block font-mono text-sm">{scope}</code>
-        <span className="block text-sm text-muted">{says[scope]}</span>
+        <span className="block text-sm text-muted">{scopeWords[scope]}</span>
       </span>
     </label>
   )
@@ -86,14 +79,9 @@ function Scope({ scope, isChosen }: { scope: string; isChosen: boolean }) {
 export function NewKeyShown({ value, baseUrl }: { value: string; baseUrl: string }) {
   return (
     <Panel title="Your key" lead="Copy it now. It is shown this once and kept nowhere.">
-      <div className="flex flex-wrap items-center gap-3">
-        <code className="select-all break-all rounded-lg bg-sunken px-3 py-2 font-mono text-sm">{value}</code>
-        <CopyButton text={value} />
-      </div>
+      <Copyable text={value} />
       <h3 className="mb-1.5 mt-5 text-sm font-medium">Try it in a terminal</h3>
-      <pre className="select-all whitespace-pre-wrap break-words rounded-lg bg-sunken px-3 py-2 font-mono text-sm">
-        {`curl ${baseUrl}/public/v1/me -H 'Authorization: ${value}'`}
-      </pre>
+      <Snippet text={`curl ${baseUrl}/public/v1/me -H 'Authorization: ${value}'`} />
     </Panel>
   )
 }

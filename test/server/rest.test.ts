@@ -27,9 +27,10 @@ describe('a credential', () => {
   })
 
   test('that is missing is 401 with a plain challenge, and one that is wrong in any way with invalid_token', async () => {
+    const where = `resource_metadata="${w.site.appUrl}/.well-known/oauth-protected-resource"`
     const none = await w.call('GET', '/me', { key: '' })
     expectProblem(none, 401, 'unauthenticated')
-    expect(none.headers.get('www-authenticate')).toBe('Bearer realm="punctual"')
+    expect(none.headers.get('www-authenticate')).toBe(`Bearer realm="punctual", ${where}`)
     const wrong = [
       `${w.key.slice(0, -1)}${w.key.endsWith('a') ? 'b' : 'a'}`, // the checksum
       'pak_live_000000000000000000000000000000000000',
@@ -43,7 +44,7 @@ describe('a credential', () => {
     for (const key of wrong) {
       const answer = await w.call('GET', '/me', { key })
       expectProblem(answer, 401, 'unauthenticated')
-      expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="punctual", error="invalid_token"')
+      expect(answer.headers.get('www-authenticate')).toBe(`Bearer realm="punctual", error="invalid_token", ${where}`)
       expect(answer.text).not.toContain(key)
     }
   })

@@ -1,0 +1,126 @@
+import { getFormProps, useForm } from '@conform-to/react'
+import { type ActionFunctionArgs, json, redirect } from '@remix-run/node'
+import { Form, useActionData } from '@remix-run/react'
+import { DeleteApp, RotateSecret } from '../../server/forms.ts'
+import { answer, signedIn } from '../api.ts'
+import { ChangedApp } from '../registration.ts'
+import { useAnswer } from '../ui/answer.ts'
+import { useApp } from '../ui/app.ts'
+import { AppForm } from '../ui/app-form.tsx'
+import { Submit } from '../ui/button.tsx'
+import { Copyable } from '../ui/copy.tsx'
+import { Field, FormErrors, Said } from '../ui/field.tsx'
+import { Instant } from '../ui/instant.tsx'
+import { Card, Panel } from '../ui/page.tsx'
+import { withUpload } from '../upload.ts'
+
+export async function action(args: ActionFunctionArgs) {
+  const { api } = signedIn(args)
+  return withUpload(args, 'picture', async (form, path) => {
+    if (form.get('intent') === 'rotate')
+      return answer(form, RotateSecret, async (wanted) => json({ rotated: await api.apps.rotate(wanted) }))
+    if (form.get('intent') === 'delete')
+      return answer(form, DeleteApp, async (wanted) => {
+        await api.apps.delete(wanted)
+        return redirect('/settings/developers/apps?deleted')
+      })
+    return answer(form, ChangedApp, async ({ picture: _, ...change }) => {
+      if (path) await api.apps.setPicture({ id: change.id, path })
+      await api.apps.update(change)
+      return { said: 'Saved.' }
+    })
+  })
+}
+
+export default function AppPage() {
+  const { app } = useApp()
+  const { rotated } = (useActionData() ?? {}) as { rotated?: { clientSecret: string } }
+  const { said } = useAnswer('save')
+  return (
+    <div className="space-y-6">
+      {rotated ? (
+        <Panel title="The new secret" lead="Copy it now. It is shown this once and kept nowhere.">
+          <Copyable text={rotated.clientSecret} />
+        </Panel>
+      ) : null}
+      <Card title="What people see">
+        <AppForm key={app.id} intent="save" app={app}>
+          <Submit look="primary">Save</Submit>
+          <Said>{said}</Said>
+        </AppForm>
+      </Card>
+      <Card title="Client ID and secret">
+        <div className="space-y-5">
+          <Copyable label="Client ID" text={app.clientId} />
+          <Secrets />
+          <Rotation />
+        </div>
+      </Card>
+      <Card
+        title="Delete app"
+        lead="Every organisation’s token for it is refused from then on, and it is gone from their Approved apps. What it has scheduled stays and goes out."
+      >
+        <Deletion />
+      </Card>
+    </div>
+  )
+}
+
+function Secrets() {
+  const { app } = useApp()
+  return (
+    <div>
+      <h3 className="mb-1 text-sm font-medium">Client secret</h3>
+      <ul className="text-sm text-muted">
+        {app.secrets.map(({ id, last4, createdAt, expiresAt }) => (
+          <li key={id}>
+            <code className="font-mono text-ink">…{last4}</code>, made <Instant at={createdAt} />
+            {expiresAt ? (
+              <>
+                , good until <Instant at={expiresAt} />
+              </>
+            ) : null}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+function Rotation() {
+  const { app } = useApp()
+  const [form] = useForm<{ id: string; overlap: string }>(useAnswer('rotate'))
+  return (
+    <Form method="post" {...getFormProps(form)} className="space-y-3">
+      <FormErrors form={form} />
+      <p className="text-sm text-muted">
+        With a new secret the old one fails at its next exchange. Tokens that were given out go on working.
+      </p>
+      <label className="flex w-fit cursor-pointer gap-3 text-sm">
+        <input type="checkbox" name="overlap" className="mt-1 size-4 shrink-0 accent-accent" />
+        The old one stays good for 24 hours
+      </label>
+      <div>
+        <input type="hidden" name="intent" value="rotate" />
+        <input type="hidden" name="id" value={app.id} />
+        <Submit>Rotate secret</Submit>
+      </div>
+    </Form>
+  )
+}
+
+function Deletion() {
+  const { app } = useApp()
+  const [form, fields] = useForm<{ id: string; name: string }>(useAnswer('delete'))
+  return (
+    <Form method="post" {...getFormProps(form)} autoComplete="off" className="max-w-md space-y-4">
+      <FormErrors form={form} />
+      <Field label={`Type ${app.name} to delete it`} field={fields.name} required />
+      <div>
+        <input type="hidden" name="intent" value="delete" />
+        <input type="hidden" name="id" value={app.id} />
+        <Submit look="danger">Delete app</Submit>
+      </div>
+    </Form>
+  )
+}

@@ -1,0 +1,133 @@
+import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
+import { Form, Link, useActionData, useLoaderData } from '@remix-run/react'
+import { AppWindow, ChevronRight } from 'lucide-react'
+import type { Api } from '../../server/router.ts'
+import { answer, problemOf, signedIn } from '../api.ts'
+import { NewApp } from '../registration.ts'
+import { AppForm } from '../ui/app-form.tsx'
+import { AppMark } from '../ui/app-mark.tsx'
+import { Button, ButtonLink, Submit } from '../ui/button.tsx'
+import { Copyable } from '../ui/copy.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Empty, PageHead, Panel } from '../ui/page.tsx'
+import { withUpload } from '../upload.ts'
+
+export const meta: MetaFunction = () => [{ title: 'Developers › Apps · Punctual' }]
+
+export async function loader(args: LoaderFunctionArgs) {
+  const { api, member } = signedIn(args)
+  const mayMake = member.role === 'owner' || member.role === 'admin'
+  const asked = Object.fromEntries(new URL(args.request.url).searchParams)
+  return json({ mayMake, asked, apps: mayMake ? await api.apps.list() : [] })
+}
+
+export async function action(args: ActionFunctionArgs) {
+  const { api } = signedIn(args)
+  return withUpload(args, 'picture', (form, path) =>
+    answer(form, NewApp, async ({ picture: _, ...wanted }) => {
+      const { id, name, clientId, clientSecret } = await api.apps.create(wanted)
+      const problem = path ? await pictureProblem(api, id, path) : null
+      return json({ made: { id, name, clientId, clientSecret, problem } })
+    }),
+  )
+}
+
+// The app is there by now and its secret is shown this once, whatever becomes of the picture.
+async function pictureProblem(api: Api, id: string, path: string): Promise<string | null> {
+  try {
+    await api.apps.setPicture({ id, path })
+    return null
+  } catch (error) {
+    return problemOf(error).detail
+  }
+}
+
+type Made = { id: string; name: string; clientId: string; clientSecret: string; problem: string | null }
+
+export default function Apps() {
+  const { mayMake, asked, apps } = useLoaderData<typeof loader>()
+  const { made } = (useActionData() ?? {}) as { made?: Made }
+  if (!mayMake)
+    return <PageHead title="Developers › Apps" lead="Owners and admins of this organisation register apps here." />
+  return (
+    <>
+      <PageHead
+        title="Developers › Apps"
+        lead="An app acts for other people’s organisations, each of which lets it in with OAuth."
+      >
+        <Form preventScrollReset>
+          <Button type="submit" name="create" value="" look="primary">
+            Create app
+          </Button>
+        </Form>
+      </PageHead>
+      {'deleted' in asked ? <Notice>The app is deleted. Its tokens are refused from now on.</Notice> : null}
+      <div className="space-y-6">
+        {made ? <NewAppShown made={made} /> : null}
+        {'create' in asked && !made ? <NewAppForm /> : null}
+        {apps.length > 0 ? <List /> : <NoApps />}
+      </div>
+    </>
+  )
+}
+
+function NewAppForm() {
+  return (
+    <Panel title="New app">
+      <AppForm intent="create">
+        <Submit look="primary">Create</Submit>
+        <ButtonLink to="/settings/developers/apps" look="quiet">
+          Close
+        </ButtonLink>
+      </AppForm>
+    </Panel>
+  )
+}
+
+function NewAppShown({ made: { id, name, clientId, clientSecret, problem } }: { made: Made }) {
+  return (
+    <Panel title={`${name} is registered`} lead="Copy the secret now. It is shown this once and kept nowhere.">
+      <div className="space-y-5">
+        <Copyable label="Client ID" text={clientId} />
+        <Copyable label="Client secret" text={clientSecret} />
+        {problem ? <p className="text-sm text-bad">The picture could not be used. {problem}</p> : null}
+        <ButtonLink to={`/settings/developers/apps/${id}/try`}>How to use them</ButtonLink>
+      </div>
+    </Panel>
+  )
+}
+
+function List() {
+  const { apps } = useLoaderData<typeof loader>()
+  return (
+    <ul className="divide-y divide-line overflow-hidden rounded-2xl border border-line bg-panel shadow-sm">
+      {apps.map((app) => (
+        <li key={app.id} className="relative flex items-center gap-4 px-4 py-4 hover:bg-sunken/60 sm:px-5">
+          <AppMark app={app} />
+          <div className="min-w-0 flex-1">
+            <Link
+              to={`/settings/developers/apps/${app.id}`}
+              prefetch="intent"
+              className="block truncate font-medium after:absolute after:inset-0"
+            >
+              {app.name}
+            </Link>
+            <p className="truncate font-mono text-sm text-muted">{app.clientId}</p>
+          </div>
+          <ChevronRight aria-hidden className="size-4 shrink-0 text-muted" />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function NoApps() {
+  return (
+    <Empty icon={<AppWindow aria-hidden />} title="No app yet">
+      <p>
+        Register one when a product of yours posts for people who are not in this organisation. It never sees their keys
+        or passwords. For a program of your own, an API key is simpler.
+      </p>
+    </Empty>
+  )
+}

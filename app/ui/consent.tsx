@@ -1,0 +1,228 @@
+import { ArrowRight, Check } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import type { Consent } from '../../server/authorize.ts'
+import type { Chosen } from '../routes/oauth.authorize.tsx'
+import { AppMark } from './app-mark.tsx'
+import { Button } from './button.tsx'
+import { networkName } from './channel-mark.tsx'
+import { controlClass } from './field.tsx'
+import { scopeWords } from './scopes.ts'
+
+type Organisation = Consent['organisations'][number]
+
+/** Asks a person whether an app may act for an organisation of theirs. Every part of it works without a script. */
+export function ConsentForm({
+  consent,
+  person,
+  chosen,
+}: {
+  consent: Consent
+  person: string
+  chosen: Chosen | undefined
+}) {
+  const { app, organisations } = consent
+  const [organisationId, setOrganisationId] = useState(chosen?.organisationId || consent.organisationId)
+  const organisation = organisations.find(({ id }) => id === organisationId) ?? organisations[0]
+  const { isSent, once } = useOnce()
+  return (
+    <div className="mx-auto max-w-lg">
+      <AppMark app={app} size="mx-auto size-14" />
+      <h1 tabIndex={-1} className="mt-5 break-words text-center text-2xl font-semibold tracking-tight">
+        {app.name} wants to use {organisation?.name ?? 'Punctual'}
+      </h1>
+      <p className="mt-1.5 break-words text-center text-muted">Made by {app.maker}</p>
+      {/* No action: the request goes back to this very address, byte for byte. */}
+      <form
+        method="post"
+        autoComplete="off" // or a browser chooses another organisation again than the heading says
+        onSubmit={once}
+        className="mt-7 space-y-6 rounded-2xl border border-line bg-panel p-6 shadow-sm"
+      >
+        <Trouble messages={generalTrouble(chosen)} />
+        {app.description ? <p className="break-words">{app.description}</p> : null}
+        {organisation ? (
+          <>
+            <Scopes scopes={consent.scopes} />
+            <OrganisationChoice
+              organisations={organisations}
+              organisation={organisation}
+              onChoose={setOrganisationId}
+            />
+            <ChannelChoice
+              key={organisation.id}
+              organisation={organisation}
+              chosen={chosen?.organisationId === organisation.id ? chosen : undefined}
+            />
+          </>
+        ) : (
+          <p>Only owners and admins of an organisation may let an app in. You are neither in any.</p>
+        )}
+        <p className="flex gap-2 text-sm text-muted">
+          <ArrowRight aria-hidden className="mt-1 size-4 shrink-0" />
+          <span className="min-w-0 break-words">
+            You go on to <strong className="font-medium text-ink">{consent.goesTo}</strong>, whatever you decide.
+          </span>
+        </p>
+        <div className="flex gap-3 [&>*]:flex-1 [&>[aria-disabled]]:opacity-60">
+          <input type="hidden" name="request" value={consent.request} />
+          <Button type="submit" name="decision" value="deny" aria-disabled={isSent || undefined}>
+            Deny
+          </Button>
+          {organisation ? (
+            <Button type="submit" name="decision" value="approve" look="primary" aria-disabled={isSent || undefined}>
+              Approve
+            </Button>
+          ) : null}
+        </div>
+      </form>
+      <p className="mt-5 text-center text-sm text-muted">
+        Signed in as {person}. Owners and admins can stop the app at any time under Settings › Approved apps.
+      </p>
+    </div>
+  )
+}
+
+// What is said of the channels stands beside them.
+function generalTrouble(chosen: Chosen | undefined): string[] {
+  if (!chosen?.problem) return []
+  const { errors, detail } = chosen.problem
+  return errors.length === 0 ? [detail] : errors.filter((fault) => !isOfChannels(fault)).map(({ message }) => message)
+}
+
+function isOfChannels({ path }: { path: string }): boolean {
+  return path.startsWith('channelIds')
+}
+
+/** What keeps a decision from being taken; reading goes on here. */
+function Trouble({ messages }: { messages: string[] }) {
+  const box = useRef<HTMLDivElement>(null)
+  useEffect(() => box.current?.focus(), [])
+  if (messages.length === 0) return null
+  return (
+    <div ref={box} role="alert" tabIndex={-1} className="rounded-lg bg-bad/10 px-3.5 py-2.5 text-sm text-bad">
+      {messages.map((message) => (
+        <p key={message}>{message}</p>
+      ))}
+    </div>
+  )
+}
+
+function Scopes({ scopes }: { scopes: Consent['scopes'] }) {
+  return (
+    <section aria-labelledby="scopes">
+      <h2 id="scopes" className="mb-2 text-sm font-medium">
+        It may
+      </h2>
+      <ul className="space-y-1.5">
+        {scopes.map((scope) => (
+          <li key={scope} className="flex gap-2.5">
+            <Check aria-hidden className="mt-1 size-4 shrink-0 text-good" />
+            {scopeWords[scope]}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+type OrganisationChoiceProps = {
+  organisations: Organisation[]
+  organisation: Organisation
+  onChoose: (id: string) => void
+}
+
+function OrganisationChoice({ organisations, organisation, onChoose }: OrganisationChoiceProps) {
+  if (organisations.length === 1) return <input type="hidden" name="organisationId" value={organisation.id} />
+  return (
+    <div>
+      <label htmlFor="organisation" className="mb-1.5 block text-sm font-medium">
+        Organisation
+      </label>
+      <div className="flex gap-2">
+        <select
+          id="organisation"
+          name="organisationId"
+          defaultValue={organisation.id}
+          onChange={(event) => onChoose(event.currentTarget.value)}
+          className={`${controlClass} pr-8`}
+        >
+          {organisations.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+        <noscript>
+          <Button type="submit" name="decision" value="look">
+            Show its channels
+          </Button>
+        </noscript>
+      </div>
+    </div>
+  )
+}
+
+function ChannelChoice({
+  organisation: { channels },
+  chosen,
+}: {
+  organisation: Organisation
+  chosen: Chosen | undefined
+}) {
+  const isSome = chosen?.reach === 'some' && channels.length > 0
+  const faults = chosen?.problem?.errors.filter(isOfChannels) ?? []
+  return (
+    <fieldset className="group min-w-0 space-y-2">
+      <legend className="mb-2 text-sm font-medium">Channels</legend>
+      <Reach value="all" name="All channels" says="Those that are connected later included." isChosen={!isSome} />
+      {channels.length > 0 ? (
+        <Reach value="some" name="Only these" says="Of the others it sees nothing." isChosen={isSome} />
+      ) : null}
+      <div className="hidden gap-2 pl-7 group-has-[[value=some]:checked]:grid sm:grid-cols-2">
+        {channels.map(({ id, name, network }) => (
+          <label
+            key={id}
+            className="flex min-w-0 cursor-pointer items-center gap-3 rounded-lg border border-line p-2.5 text-sm has-[:checked]:border-accent-ink has-[:checked]:bg-accent/5"
+          >
+            <input
+              type="checkbox"
+              name="channelIds"
+              value={id}
+              defaultChecked={chosen?.channelIds.includes(id)}
+              className="size-4 shrink-0 accent-accent"
+            />
+            <span className="min-w-0">
+              <span className="block truncate">{name}</span>
+              <span className="block truncate text-xs text-muted">{networkName(network)}</span>
+            </span>
+          </label>
+        ))}
+      </div>
+      <Trouble messages={faults.map(({ message }) => message)} />
+    </fieldset>
+  )
+}
+
+function Reach({ value, name, says, isChosen }: { value: string; name: string; says: string; isChosen: boolean }) {
+  return (
+    <label className="flex cursor-pointer gap-3">
+      <input type="radio" name="reach" value={value} defaultChecked={isChosen} className="mt-1 size-4 accent-accent" />
+      <span>
+        <span className="block text-sm font-medium">{name}</span>
+        <span className="block text-sm text-muted">{says}</span>
+      </span>
+    </label>
+  )
+}
+
+/** A form that a second press does not send again, until the person comes back to the page. */
+function useOnce() {
+  const [isSent, setIsSent] = useState(false)
+  useEffect(() => {
+    const begin = () => setIsSent(false)
+    window.addEventListener('pageshow', begin)
+    return () => window.removeEventListener('pageshow', begin)
+  }, [])
+  const once = (event: { preventDefault: () => void }) => (isSent ? event.preventDefault() : setIsSent(true))
+  return { isSent, once }
+}

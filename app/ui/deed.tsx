@@ -1,0 +1,70 @@
+import type { ReactNode } from 'react'
+import { Instant } from './instant.tsx'
+
+type Entry = {
+  at: string
+  action: string
+  actorKind: string
+  actorName: string
+  address: string | null
+  subjectName: string
+  outcome: string
+  detail: Record<string, unknown>
+}
+
+const words: Record<string, (subject: ReactNode) => ReactNode> = {
+  'key.created': (key) => <>made the API key {key}</>,
+  'key.revoked': (key) => <>revoked the API key {key}</>,
+  'app.created': (app) => <>registered the app {app}</>,
+  'app.updated': (app) => <>changed the app {app}</>,
+  'app.secret_rotated': (app) => <>rotated the secret of {app}</>,
+  'app.deleted': (app) => <>deleted the app {app}</>,
+  'consent.approved': (app) => <>let {app} in</>,
+  'consent.denied': (app) => <>denied {app}</>,
+  'consent.revoked': (app) => <>stopped {app}</>,
+  'token.issued': () => <>got a token for its code</>,
+  'token.revoked': () => <>lost a token</>,
+}
+
+const actors: Record<string, string> = { app: 'the app', api_key: 'the key', operator: 'the operator' }
+
+/** A line of the trail in words: who did what, when and from where. */
+export function Deed({ deed }: { deed: Entry }) {
+  const { at, action, actorKind, actorName, address, subjectName, outcome, detail } = deed
+  const subject = <span className="font-medium">{subjectName}</span>
+  const kind = actors[actorKind]
+  return (
+    <>
+      <p className="break-words">
+        {kind ? `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ` : ''}
+        <span className="font-medium">{actorName}</span>{' '}
+        {words[action]?.(subject) ?? (
+          <>
+            {action} {subject}
+          </>
+        )}
+        {outcome === 'ok' ? '' : ` (${outcome})`}
+      </p>
+      <p className="mt-0.5 text-sm text-muted">
+        <Instant at={at} form="exact" />
+        {address ? ` from ${address}` : ''}
+        {more(deed.subjectName, detail)
+          .map((part) => ` · ${part}`)
+          .join('')}
+      </p>
+    </>
+  )
+}
+
+// What the trail keeps beside the deed, as far as a person wants to know it.
+function more(subjectName: string, detail: Record<string, unknown>): string[] {
+  const { scopes, channelIds, formerName, overlap, reason } = detail
+  return [
+    Array.isArray(scopes) ? scopes.join(', ') : '',
+    channelIds === 'all' ? 'all channels' : '',
+    Array.isArray(channelIds) ? `${channelIds.length} ${channelIds.length === 1 ? 'channel' : 'channels'}` : '',
+    typeof formerName === 'string' && formerName !== subjectName ? `called ${formerName} before` : '',
+    overlap === true ? 'the old one stays good for 24 hours' : '',
+    typeof reason === 'string' ? reason : '',
+  ].filter(Boolean)
+}

@@ -1,0 +1,46 @@
+import { createWriteStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import {
+  unstable_composeUploadHandlers as composed,
+  unstable_createMemoryUploadHandler as inMemory,
+  unstable_parseMultipartFormData as parts,
+} from '@remix-run/node'
+import type { LoadContext } from './api.ts'
+
+const MostBytes = 20 * 1024 * 1024
+
+/**
+ * Read a form with at most one file, in its field `name`, and remove the file when `does` is done. `path` is null when
+ * none was chosen; the form then lacks the field, and has the file's name in it otherwise. Of a larger file than an
+ * image may be, as much is kept as shows that it is.
+ */
+export async function withUpload<T>(
+  { request, context }: { request: Request; context: LoadContext },
+  name: string,
+  does: (form: FormData, path: string | null) => Promise<T>,
+): Promise<T> {
+  if (!request.headers.get('content-type')?.startsWith('multipart/')) return does(await request.formData(), null)
+  const path = await context.temporaryFile()
+  try {
+    const file: Parameters<typeof composed>[0] = async ({ name: field, filename, data }) =>
+      field === name && filename
+        ? pipeline(data, upTo(MostBytes + 1), createWriteStream(path)).then(() => filename)
+        : null
+    const text = inMemory({ filter: ({ filename }) => filename === undefined })
+    const form = await parts(request, composed(file, text))
+    return await does(form, form.has(name) ? path : null)
+  } finally {
+    await rm(path, { force: true })
+  }
+}
+
+function upTo(most: number) {
+  return async function* (data: AsyncIterable<Uint8Array>) {
+    let left = most
+    for await (const chunk of data) {
+      if (left > 0) yield chunk.subarray(0, left)
+      left -= chunk.length
+    }
+  }
+}

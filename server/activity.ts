@@ -1,0 +1,74 @@
+import { sql } from 'drizzle-orm'
+import type { Tx } from '../db/client.ts'
+import { activity as activityTable } from '../db/schema.ts'
+import type { Actor } from './actor.ts'
+import { type Page, pageOf, positionOf } from './cursor.ts'
+import { ListActivity } from './forms.ts'
+import { iso } from './status.ts'
+import { owner, router } from './trpc.ts'
+
+/** One thing that was done, for the trail of `organisationId`. `detail` holds names and ids, never a secret. */
+export type Deed = {
+  organisationId: string
+  action: string
+  by: { kind: 'member' | 'app' | 'api_key' | 'operator'; id: string | null; name: string }
+  address: string | null
+  subject: { id: string | null; name: string }
+  outcome?: string // `ok` unless it failed
+  detail?: Record<string, unknown>
+}
+
+/** Add to the trail, in the transaction of the deed itself where it has one. */
+export async function record(
+  tx: Tx,
+  { organisationId, action, by, address, subject, outcome = 'ok', detail = {} }: Deed,
+): Promise<void> {
+  await tx.insert(activityTable).values({
+    ...{ organisationId, action, address, outcome, detail },
+    actorKind: by.kind,
+    actorId: by.id,
+    actorName: by.name,
+    subjectId: subject.id,
+    subjectName: subject.name,
+  })
+}
+
+/** The member behind a procedure, as the trail names one. */
+export function by({ kind, id, name }: Actor): Deed['by'] {
+  return { kind, id, name }
+}
+
+export const activity = router({
+  /** The organisation's trail, newest first. */
+  list: owner
+    .input(ListActivity)
+    .query(async ({ ctx: { db, organisationId }, input: { limit, cursor } }): Promise<Page<Entry>> => {
+      const after = positionOf(cursor)
+      const rows = await db.execute<Entry>(sql`
+      select id, at, action, actor_kind as "actorKind", actor_id as "actorId", actor_name as "actorName", address,
+        subject_id as "subjectId", subject_name as "subjectName", outcome, detail
+      from activity where organisation_id = ${organisationId}
+        ${after ? sql`and (at, id) < (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
+      order by at desc, id desc limit ${limit + 1}`)
+      return pageOf(
+        [...rows],
+        limit,
+        (row) => ({ ...row, at: iso(row.at) }),
+        ({ at, id }) => [iso(at), id],
+      )
+    }),
+})
+
+type Entry = {
+  id: string
+  at: string
+  action: string
+  actorKind: string
+  actorId: string | null
+  actorName: string
+  address: string | null
+  subjectId: string | null
+  subjectName: string
+  outcome: string
+  detail: Record<string, unknown>
+}

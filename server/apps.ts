@@ -1,0 +1,217 @@
+import { readFile } from 'node:fs/promises'
+import { and, desc, eq, isNull, sql } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import type { Tx } from '../db/client.ts'
+import { appAttempts, appSecrets, apps as appsTable } from '../db/schema.ts'
+import { by, record } from './activity.ts'
+import { Failure } from './errors.ts'
+import { ById, CreateApp, DeleteApp, RotateSecret, SetAppPicture, UpdateApp } from './forms.ts'
+import { fitPicture, ImageError } from './images.ts'
+import { digest, mintClientId, mintClientSecret } from './secrets.ts'
+import { owner, router } from './trpc.ts'
+
+const AttemptsShown = 50
+
+export const apps = router({
+  list: owner.query(async ({ ctx: { db, env, organisationId } }) => {
+    const rows = await db
+      .select()
+      .from(appsTable)
+      .where(eq(appsTable.organisationId, organisationId))
+      .orderBy(desc(appsTable.createdAt), desc(appsTable.id))
+    return rows.map((row) => showApp(row, env.appUrl))
+  }),
+
+  /** An app, its secrets by their last characters, and what was last tried with it. */
+  get: owner.input(ById).query(async ({ ctx: { db, env, organisationId }, input: { id } }) => {
+    const app = await appOf(db, organisationId, id)
+    const secrets = await db
+      .select({
+        id: appSecrets.id,
+        last4: appSecrets.last4,
+        createdAt: appSecrets.createdAt,
+        expiresAt: appSecrets.expiresAt,
+      })
+      .from(appSecrets)
+      .where(and(eq(appSecrets.appId, id), sql`(${appSecrets.expiresAt} is null or ${appSecrets.expiresAt} > now())`))
+      .orderBy(desc(appSecrets.createdAt))
+    const tried = await db
+      .select()
+      .from(appAttempts)
+      .where(eq(appAttempts.appId, id))
+      .orderBy(desc(appAttempts.id))
+      .limit(AttemptsShown)
+    return {
+      ...showApp(app, env.appUrl),
+      secrets: secrets.map((secret) => ({
+        ...secret,
+        createdAt: secret.createdAt.toISOString(),
+        expiresAt: secret.expiresAt?.toISOString() ?? null,
+      })),
+      attempts: tried.map(({ id, at, step, outcome, description, address }) => ({
+        id,
+        at: at.toISOString(),
+        step,
+        outcome,
+        description,
+        address,
+      })),
+    }
+  }),
+
+  /** `clientSecret` is shown this once: only its digest is kept. */
+  create: owner.input(CreateApp).mutation(({ ctx, input }) =>
+    ctx.db.transaction(async (tx) => {
+      const { organisationId, actor, address } = ctx
+      const [app] = await tx
+        .insert(appsTable)
+        .values({ organisationId, ...input, clientId: mintClientId(), createdBy: actor.id })
+        .returning()
+      const clientSecret = await addSecret(tx, app!)
+      await record(tx, {
+        organisationId,
+        action: 'app.created',
+        by: by(actor),
+        address,
+        subject: { id: app!.id, name: input.name },
+      })
+      return { ...showApp(app!, ctx.env.appUrl), clientSecret }
+    }),
+  ),
+
+  update: owner.input(UpdateApp).mutation(({ ctx, input: { id, ...change } }) =>
+    ctx.db.transaction(async (tx) => {
+      const { organisationId, actor, address } = ctx
+      const before = await appOf(tx, organisationId, id)
+      const [app] = await tx
+        .update(appsTable)
+        .set(change)
+        .where(and(eq(appsTable.id, id), eq(appsTable.organisationId, organisationId)))
+        .returning()
+      const detail = { redirectUris: change.redirectUris, formerName: before.name }
+      await record(tx, {
+        organisationId,
+        action: 'app.updated',
+        by: by(actor),
+        address,
+        subject: { id, name: change.name },
+        detail,
+      })
+      return showApp(app!, ctx.env.appUrl)
+    }),
+  ),
+
+  /** Take in a picture that a door has streamed to the temporary `path`; the door removes it. */
+  setPicture: owner
+    .input(SetAppPicture)
+    .mutation(async ({ ctx: { db, env, files, organisationId }, input: { id, path } }) => {
+      await appOf(db, organisationId, id)
+      const pictureKey = await fitPicture(files, await readFile(path)).catch(notAPicture)
+      const [app] = await db
+        .update(appsTable)
+        .set({ pictureKey })
+        .where(and(eq(appsTable.id, id), eq(appsTable.organisationId, organisationId)))
+        .returning()
+      if (!app) throw new Failure('not_found')
+      return showApp(app, env.appUrl)
+    }),
+
+  /** A new secret, shown this once. The old one fails at once, or after 24 h when `overlap` was chosen; tokens go on. */
+  rotate: owner.input(RotateSecret).mutation(({ ctx, input: { id, overlap } }) =>
+    ctx.db.transaction(async (tx) => {
+      const { organisationId, actor, address } = ctx
+      await tx.execute(sql`select from apps where id = ${id} for no key update`) // of two at once, the later secret stays
+      const app = await appOf(tx, organisationId, id)
+      const isCurrent = and(eq(appSecrets.appId, id), isNull(appSecrets.expiresAt))
+      if (overlap) await tx.update(appSecrets).set({ expiresAt: sql`now() + interval '24 hours'` }).where(isCurrent)
+      else await tx.delete(appSecrets).where(eq(appSecrets.appId, id))
+      const clientSecret = await addSecret(tx, app)
+      await record(tx, {
+        organisationId,
+        action: 'app.secret_rotated',
+        by: by(actor),
+        address,
+        subject: { id, name: app.name },
+        detail: { overlap },
+      })
+      return { clientSecret }
+    }),
+  ),
+
+  /** Delete an app after its name was typed: its tokens, codes and secrets go with it, everywhere. */
+  delete: owner.input(DeleteApp).mutation(({ ctx, input: { id, name } }) =>
+    ctx.db.transaction(async (tx) => {
+      const { organisationId, actor, address } = ctx
+      const app = await appOf(tx, organisationId, id)
+      if (name !== app.name)
+        throw new Failure('unprocessable', {
+          errors: [{ path: 'name', code: 'name_differs', message: `Type ${app.name} to delete it.` }],
+        })
+      await tx.delete(appsTable).where(and(eq(appsTable.id, id), eq(appsTable.organisationId, organisationId)))
+      await record(tx, {
+        organisationId,
+        action: 'app.deleted',
+        by: by(actor),
+        address,
+        subject: { id, name: app.name },
+      })
+    }),
+  ),
+})
+
+/** Note what was tried with an app, for its developer: no secret, no code. Only the newest 50 are kept. */
+export async function noteAttempt(
+  tx: Tx,
+  app: { id: string },
+  attempt: { step: string; outcome: string; description?: string | null; address: string },
+): Promise<void> {
+  const { step, outcome, description = null, address } = attempt
+  // An app that is deleted meanwhile has nobody to be told.
+  await tx.execute(sql`
+    insert into app_attempts (id, app_id, organisation_id, step, outcome, description, address)
+    select ${uuidv7()}, id, organisation_id, ${step}, ${outcome}, ${description}, ${address}
+      from apps where id = ${app.id} for key share`)
+  await tx.execute(sql`
+    delete from app_attempts where id in (
+      select id from app_attempts where app_id = ${app.id} order by id desc offset ${AttemptsShown} for update skip locked)`)
+}
+
+/** An app as its owners see it. */
+export type App = {
+  id: string
+  clientId: string
+  name: string
+  description: string
+  picture: string | null
+  redirectUris: string[]
+  createdAt: string
+}
+
+type AppRow = typeof appsTable.$inferSelect
+
+async function appOf(tx: Tx, organisationId: string, id: string): Promise<AppRow> {
+  const [app] = await tx
+    .select()
+    .from(appsTable)
+    .where(and(eq(appsTable.id, id), eq(appsTable.organisationId, organisationId)))
+  if (!app) throw new Failure('not_found')
+  return app
+}
+
+async function addSecret(tx: Tx, { id, organisationId }: AppRow): Promise<string> {
+  const secret = mintClientSecret()
+  await tx.insert(appSecrets).values({ appId: id, organisationId, secretHash: digest(secret), last4: secret.slice(-4) })
+  return secret
+}
+
+function notAPicture(error: unknown): never {
+  if (!(error instanceof ImageError)) throw error
+  const fault = { path: 'picture', code: error.code, message: error.message }
+  throw new Failure('media_not_accepted', { detail: error.message, errors: [fault], cause: error })
+}
+
+function showApp(row: AppRow, appUrl: string): App {
+  const { id, clientId, name, description, redirectUris } = row
+  const picture = row.pictureKey && `${appUrl}/files/${row.pictureKey}`
+  return { id, clientId, name, description, picture, redirectUris, createdAt: row.createdAt.toISOString() }
+}

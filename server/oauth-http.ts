@@ -1,0 +1,260 @@
+import express from 'express'
+import { problemFrom } from './errors.ts'
+import { scopes } from './forms.ts'
+import { authenticateClient, type Client, exchange, introspect, OAuthError, revoke } from './oauth.ts'
+import type { Installation } from './trpc.ts'
+
+type Request = express.Request
+type Response = express.Response
+/** What a body says, whether it came as JSON or as a form. */
+type Parameters = Map<string, string>
+
+const BodyBytes = 16 * 1024
+/** What an endpoint reads; any other parameter is ignored (RFC 6749 §3.2). */
+const known = new Set(
+  'grant_type code redirect_uri code_verifier client_id client_secret token token_type_hint'.split(' '),
+)
+
+/** The OAuth endpoints that machines call, with their own error dialect (RFC 6749 §5.2), and the metadata documents. */
+export function oauthEndpoints(installation: Installation): express.Router {
+  const router = express.Router({ strict: true, caseSensitive: true })
+  const body = express.raw({ type: () => true, limit: BodyBytes })
+  router.all('/oauth/token', commonHeaders, body, endpoint(installation, token))
+  router.all('/oauth/revoke', commonHeaders, body, endpoint(installation, revocation))
+  router.all('/oauth/introspect', commonHeaders, body, endpoint(installation, introspection))
+  router.all('/.well-known/oauth-authorization-server', document(serverMetadata(installation)))
+  router.all('/.well-known/oauth-protected-resource', document(resourceMetadata(installation)))
+  router.use(unreadable)
+  return router
+}
+
+/** One request at an endpoint: what was sent, and who it is once asked. */
+type Call = Installation & { parameters: Parameters; address: string; client: () => Promise<Client> }
+
+async function token(call: Call): Promise<unknown> {
+  const { db, parameters, address } = call
+  const grantType = parameters.get('grant_type')
+  if (grantType === undefined) throw new OAuthError('invalid_request', 'grant_type is missing.')
+  if (grantType !== 'authorization_code')
+    throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code.')
+  const client = await call.client()
+  const code = demand(parameters, 'code')
+  const redirectUri = parameters.get('redirect_uri') ?? null
+  return exchange(db, client, { code, redirectUri, verifier: parameters.get('code_verifier') ?? null }, address)
+}
+
+async function revocation(call: Call): Promise<unknown> {
+  const client = await call.client()
+  await revoke(call.db, client, demand(call.parameters, 'token'), call.address)
+  return {}
+}
+
+async function introspection(call: Call): Promise<unknown> {
+  const client = await call.client()
+  return introspect(call.db, client, call.env.baseUrl, demand(call.parameters, 'token'))
+}
+
+function endpoint(installation: Installation, does: (call: Call) => Promise<unknown>): express.RequestHandler {
+  return (req, res) => {
+    if (req.method === 'OPTIONS') return void res.set(preflight('POST')).status(204).end()
+    if (req.method !== 'POST')
+      return void sendError(res, 405, 'invalid_request', 'This endpoint takes POST.', { Allow: 'POST, OPTIONS' })
+    const address = req.ip ?? ''
+    answer(installation, req, address, does).then(
+      (body) => send(res, 200, body),
+      (error: unknown) => sendFailure(req, res, error),
+    )
+  }
+}
+
+async function answer(
+  installation: Installation,
+  req: Request,
+  address: string,
+  does: (call: Call) => Promise<unknown>,
+): Promise<unknown> {
+  const parameters = parametersOf(req)
+  return does({ ...installation, parameters, address, client: () => clientOf(installation, req, parameters, address) })
+}
+
+/** The parameters of a JSON or form body; empty ones count as absent (RFC 6749 §3.2). Throws `invalid_request`. */
+function parametersOf(req: Request): Parameters {
+  const type = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
+  const text = textOf(req)
+  if (type === 'application/json') return fromJson(text)
+  if (type === 'application/x-www-form-urlencoded') return fromForm(text)
+  throw new OAuthError('invalid_request', 'Send the body as application/x-www-form-urlencoded or application/json.')
+}
+
+function textOf(req: Request): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0))
+  } catch {
+    throw new OAuthError('invalid_request', 'The body is not UTF-8.')
+  }
+}
+
+function fromJson(text: string): Parameters {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    throw new OAuthError('invalid_request', 'The body is not JSON.')
+  }
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new OAuthError('invalid_request', 'The body must be a JSON object.')
+  const parameters: Parameters = new Map()
+  for (const [name, value] of Object.entries(body)) {
+    if (typeof value === 'string') setText(parameters, name, value)
+    else if (known.has(name)) throw new OAuthError('invalid_request', 'A member of the body is not a string.')
+  }
+  return parameters
+}
+
+function fromForm(text: string): Parameters {
+  const parameters: Parameters = new Map()
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (parameters.has(name)) throw new OAuthError('invalid_request', 'A parameter is given twice.')
+    setText(parameters, name, value)
+  }
+  return parameters
+}
+
+function setText(parameters: Parameters, name: string, value: string): void {
+  if (value.includes('\0') || !value.isWellFormed())
+    throw new OAuthError('invalid_request', 'The body contains characters that are not text.')
+  if (value !== '') parameters.set(name, value)
+}
+
+/** The client by HTTP Basic or by the body, never by both (RFC 6749 §2.3.1). */
+async function clientOf({ db }: Installation, req: Request, parameters: Parameters, address: string): Promise<Client> {
+  const basic = basicOf(req.headers.authorization)
+  const [id, secret] = [parameters.get('client_id') ?? null, parameters.get('client_secret') ?? null]
+  if (!basic) return authenticateClient(db, id, secret, address)
+  if (secret !== null || (id !== null && basic.id !== null && id !== basic.id))
+    throw new OAuthError('invalid_request', 'Send the client secret once: by HTTP Basic or in the body.')
+  return authenticateClient(db, basic.id, basic.secret, address)
+}
+
+function basicOf(header: string | undefined): { id: string | null; secret: string | null } | null {
+  if (header === undefined) return null
+  const pair = Buffer.from(header.match(/^basic\s+([\w+/=-]+)\s*$/i)?.[1] ?? '', 'base64').toString()
+  const colon = pair.indexOf(':')
+  if (colon < 0) return { id: null, secret: null }
+  return { id: formDecoded(pair.slice(0, colon)), secret: formDecoded(pair.slice(colon + 1)) }
+}
+
+function formDecoded(text: string): string | null {
+  try {
+    const decoded = decodeURIComponent(text.replaceAll('+', ' '))
+    return decoded.includes('\0') ? null : decoded // the database takes no NUL
+  } catch {
+    return null
+  }
+}
+
+function demand(parameters: Parameters, name: string): string {
+  const value = parameters.get(name)
+  if (value === undefined) throw new OAuthError('invalid_request', `${name} is missing.`)
+  return value
+}
+
+function sendFailure(req: Request, res: Response, error: unknown): void {
+  if (error instanceof OAuthError) {
+    const isClient = error.error === 'invalid_client'
+    const challenge =
+      isClient && req.headers.authorization ? { 'WWW-Authenticate': 'Basic realm="punctual", charset="UTF-8"' } : {}
+    sendError(res, isClient ? 401 : 400, error.error, error.message, challenge)
+    return
+  }
+  const { status, retryAfterSeconds } = problemFrom(error)
+  req.log.error({ err: error }, 'request failed')
+  const isAway = status === 503
+  const headers = retryAfterSeconds === null ? {} : { 'Retry-After': String(retryAfterSeconds) }
+  sendError(
+    res,
+    isAway ? 503 : 500,
+    isAway ? 'temporarily_unavailable' : 'server_error',
+    'Something went wrong on our side.',
+    headers,
+  )
+}
+
+// A body that is too large, or broken off, before any endpoint saw it.
+const unreadable: express.ErrorRequestHandler = (error: { status?: number }, _req, res, _next) => {
+  sendError(
+    res,
+    error.status === 413 ? 413 : 400,
+    'invalid_request',
+    'The body cannot be read, or is larger than 16 KB.',
+    {},
+  )
+}
+
+function sendError(
+  res: Response,
+  status: number,
+  error: string,
+  description: string,
+  headers: Record<string, string>,
+): void {
+  send(res.set(headers), status, { error, error_description: description })
+}
+
+// Not res.json: Express would add an ETag, a digest of the token.
+function send(res: Response, status: number, body: unknown): void {
+  res.status(status).type('application/json').end(JSON.stringify(body))
+}
+
+function commonHeaders(_req: Request, res: Response, next: express.NextFunction): void {
+  res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache', 'Access-Control-Allow-Origin': '*' })
+  next()
+}
+
+function preflight(method: string) {
+  return {
+    'Access-Control-Allow-Methods': method,
+    'Access-Control-Allow-Headers': 'Authorization, Content-Type, MCP-Protocol-Version',
+  }
+}
+
+function document(content: object): express.RequestHandler {
+  return (req, res) => {
+    res.set('Access-Control-Allow-Origin', '*')
+    if (req.method === 'OPTIONS') return void res.set(preflight('GET')).status(204).end()
+    if (req.method !== 'GET' && req.method !== 'HEAD')
+      return void sendError(res, 405, 'invalid_request', 'This document takes GET.', { Allow: 'GET, HEAD, OPTIONS' })
+    res.set('Cache-Control', 'public, max-age=300').json(content)
+  }
+}
+
+/** RFC 8414. */
+function serverMetadata({ env: { appUrl, baseUrl } }: Installation) {
+  const methods = ['client_secret_basic', 'client_secret_post']
+  return {
+    issuer: baseUrl,
+    authorization_endpoint: `${appUrl}/oauth/authorize`,
+    token_endpoint: `${baseUrl}/oauth/token`,
+    revocation_endpoint: `${baseUrl}/oauth/revoke`,
+    introspection_endpoint: `${baseUrl}/oauth/introspect`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code'],
+    token_endpoint_auth_methods_supported: methods,
+    revocation_endpoint_auth_methods_supported: methods,
+    introspection_endpoint_auth_methods_supported: methods,
+    code_challenge_methods_supported: ['S256'],
+    scopes_supported: scopes,
+    authorization_response_iss_parameter_supported: true,
+  }
+}
+
+/** RFC 9728. */
+function resourceMetadata({ env: { baseUrl } }: Installation) {
+  return {
+    resource: baseUrl,
+    authorization_servers: [baseUrl],
+    scopes_supported: scopes,
+    bearer_methods_supported: ['header'],
+  }
+}

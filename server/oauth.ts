@@ -1,0 +1,190 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import type { Db, Tx } from '../db/client.ts'
+import { accessTokens, appSecrets, apps, grants } from '../db/schema.ts'
+import { record } from './activity.ts'
+import { noteAttempt } from './apps.ts'
+import { challengeOf, digest, mintAccessToken, sameDigest } from './secrets.ts'
+
+const ReplayGraceSeconds = 10 // a retry after a lost answer is no theft
+
+/** An error of the token, revocation and introspection endpoints (RFC 6749 §5.2). The message is its description: ASCII, echoing nothing. */
+export class OAuthError extends Error {
+  readonly error: 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'unsupported_grant_type'
+  constructor(error: OAuthError['error'], description: string) {
+    super(description)
+    this.error = error
+  }
+}
+
+/** An app that has shown its secret. */
+export type Client = typeof apps.$inferSelect
+
+/** The body of a successful exchange (RFC 6749 §5.1) with our `id` and `cus`. */
+export type TokenAnswer = { id: string; cus: null; access_token: string; token_type: 'bearer'; scope: string }
+
+/** The app of `clientId` and `secret` (RFC 6749 §2.3.1). During a rotation's overlap both secrets are good. Throws `invalid_client`. */
+export async function authenticateClient(
+  db: Db,
+  clientId: string | null,
+  secret: string | null,
+  address: string,
+): Promise<Client> {
+  const unknown = new OAuthError('invalid_client', 'The client is unknown or its secret is wrong.')
+  if (clientId === null) throw unknown
+  const [app] = await db.select().from(apps).where(eq(apps.clientId, clientId))
+  if (!app) throw unknown
+  const secrets = await db
+    .select({ hash: appSecrets.secretHash })
+    .from(appSecrets)
+    .where(and(eq(appSecrets.appId, app.id), sql`(${appSecrets.expiresAt} is null or ${appSecrets.expiresAt} > now())`))
+  const given = digest(secret ?? '')
+  if (secret !== null && secrets.filter(({ hash }) => sameDigest(hash, given)).length > 0) return app
+  await noteAttempt(db, app, { step: 'token', outcome: 'invalid_client', description: unknown.message, address })
+  throw unknown
+}
+
+/**
+ * Swap an authorization code for an access token (RFC 6749 §4.1.3; PKCE RFC 7636 §4.6).
+ *
+ * `client` has been authenticated. One statement redeems the code, so that of many exchanges at once one wins.
+ * Throws OAuthError `invalid_grant` when the code is unknown, expired (10 minutes), used or another client's, or the
+ * redirect URI or the verifier is not its own; a use again more than 10 s later also revokes the token that it gave (§4.1.2).
+ */
+export async function exchange(
+  db: Db,
+  client: Client,
+  given: { code: string; redirectUri: string | null; verifier: string | null },
+  address: string,
+): Promise<TokenAnswer> {
+  const answer = await db.transaction(async (tx) => {
+    const token = mintAccessToken()
+    const redeemed = await redeem(tx, client, given, token)
+    if (!redeemed) return refuse(tx, client, given.code, address)
+    const { organisationId, scopes } = redeemed
+    await record(tx, { organisationId, action: 'token.issued', ...deedOf(client), address })
+    await noteAttempt(tx, client, { step: 'token', outcome: 'ok', address })
+    return {
+      id: organisationId,
+      cus: null,
+      access_token: token,
+      token_type: 'bearer' as const,
+      scope: scopes.join(' '),
+    }
+  })
+  if (answer) return answer
+  throw new OAuthError(
+    'invalid_grant',
+    'The code is unknown, expired, used, or its redirect_uri or code_verifier does not match.',
+  )
+}
+
+/** Revoke a token (RFC 7009). An unknown one is as good as revoked; another client's stays, and throws `invalid_grant` (§2.1). */
+export async function revoke(db: Db, client: Client, token: string, address: string): Promise<void> {
+  const [found] = await db
+    .select()
+    .from(accessTokens)
+    .where(eq(accessTokens.tokenHash, digest(token)))
+  if (!found) return
+  if (found.appId !== client.id) throw new OAuthError('invalid_grant', 'The token was issued to another client.')
+  const { organisationId } = found
+  await db.transaction(async (tx) => {
+    const revoked = await tx
+      .update(accessTokens)
+      .set({ revokedAt: sql`now()` })
+      .where(and(eq(accessTokens.id, found.id), sql`${accessTokens.revokedAt} is null`))
+      .returning({ id: accessTokens.id })
+    if (revoked.length > 0) await record(tx, { organisationId, action: 'token.revoked', ...deedOf(client), address })
+  })
+}
+
+/** What a client may know of a token (RFC 7662 §2.2): of its own live one all of it, of any other that it is not active. */
+export async function introspect(db: Db, client: Client, issuer: string, token: string) {
+  const [found] = await db
+    .select({ organisationId: accessTokens.organisationId, createdAt: accessTokens.createdAt, scopes: grants.scopes })
+    .from(accessTokens)
+    .innerJoin(grants, eq(grants.id, accessTokens.grantId))
+    .where(
+      and(
+        eq(accessTokens.tokenHash, digest(token)),
+        eq(accessTokens.appId, client.id),
+        sql`${accessTokens.revokedAt} is null and ${grants.revokedAt} is null`,
+      ),
+    )
+  if (!found) return { active: false as const }
+  return {
+    active: true as const,
+    client_id: client.clientId,
+    scope: found.scopes.join(' '),
+    token_type: 'bearer' as const,
+    sub: found.organisationId,
+    iss: issuer,
+    iat: Math.floor(found.createdAt.getTime() / 1000),
+  }
+}
+
+function deedOf({ id, name }: Client) {
+  return { by: { kind: 'app' as const, id, name }, subject: { id, name } }
+}
+
+// The app is locked before its code, as deleting it does: the one waits for the other, and neither is a deadlock.
+async function redeem(
+  tx: Tx,
+  client: Client,
+  { code, redirectUri, verifier }: { code: string; redirectUri: string | null; verifier: string | null },
+  token: string,
+): Promise<{ organisationId: string; scopes: string[] } | null> {
+  const challenge = verifier === null ? null : challengeOf(verifier)
+  const [row] = await tx.execute<{ organisationId: string; scopes: string[] }>(sql`
+      with app as materialized (
+        select id from apps where id = ${client.id} for key share
+      ), redeemed as (
+        update authorization_codes c set redeemed_at = now() from grants g, app
+        where c.code_hash = ${digest(code)} and c.app_id = app.id and c.redeemed_at is null and c.expires_at > now()
+          and g.id = c.grant_id and g.revoked_at is null
+          and (c.redirect_uri = ${redirectUri} or (${redirectUri}::text is null and not c.was_redirect_named))
+          and c.code_challenge is not distinct from ${challenge}
+        returning c.id, c.grant_id, c.organisation_id, c.app_id, g.scopes
+      ), issued as (
+        insert into access_tokens (id, organisation_id, grant_id, app_id, code_id, token_hash)
+        select ${uuidv7()}, organisation_id, grant_id, app_id, id, ${digest(token)} from redeemed
+      )
+      select organisation_id as "organisationId", scopes from redeemed`)
+  return row ?? null
+}
+
+/** Tell the developer why, and revoke what a code gave that is used again. */
+async function refuse(tx: Tx, client: Client, code: string, address: string): Promise<null> {
+  const { description, revokedFor } = await whyNotRedeemed(tx, client, code)
+  await noteAttempt(tx, client, { step: 'token', outcome: 'invalid_grant', description, address })
+  const detail = { reason: 'the code was used again' }
+  for (const organisationId of revokedFor)
+    await record(tx, { organisationId, action: 'token.revoked', ...deedOf(client), address, detail })
+  return null
+}
+
+async function whyNotRedeemed(
+  tx: Tx,
+  client: Client,
+  code: string,
+): Promise<{ description: string; revokedFor: string[] }> {
+  const [found] = await tx.execute<{ id: string; expired: boolean; redeemed: boolean; replayed: boolean }>(sql`
+    select id, expires_at <= now() as expired, redeemed_at is not null as redeemed,
+      redeemed_at < now() - ${ReplayGraceSeconds} * interval '1 second' as replayed
+    from authorization_codes where code_hash = ${digest(code)} and app_id = ${client.id}`)
+  if (!found) return { description: 'The code is unknown, or another client has it.', revokedFor: [] }
+  if (!found.redeemed)
+    return {
+      description: found.expired
+        ? 'The code has expired: it is good for 10 minutes.'
+        : 'The redirect_uri or the code_verifier is not the one of the authorization request.',
+      revokedFor: [],
+    }
+  if (!found.replayed) return { description: 'The code was used a moment ago.', revokedFor: [] }
+  const revoked = await tx.execute<{ organisationId: string }>(sql`
+    update access_tokens set revoked_at = now() where code_id = ${found.id} and revoked_at is null returning organisation_id as "organisationId"`)
+  return {
+    description: 'The code was used before: the token that it gave is revoked.',
+    revokedFor: [...revoked].map(({ organisationId }) => organisationId),
+  }
+}

@@ -1,0 +1,37 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Actor } from './actor.ts'
+
+/** Whose request it is: an actor, or the installation's operator at work in an organisation. */
+export type Who = Actor | { kind: 'operator'; id: string; name: string; organisationId: string }
+
+// What an actor reaches within its organisation. A token that was granted only some channels sees nothing of the others:
+// they answer like what does not exist (API.md §4).
+
+/** SQL: the actor may see the channel whose id is `channelId`. */
+export function reachesChannel(who: Who, channelId: SQL): SQL {
+  const granted = grantedChannels(who)
+  return granted ? sql`${channelId} = any(${sql.param(granted)}::uuid[])` : sql`true`
+}
+
+/** SQL: the actor may see the post `p`: every channel of it is granted, or it has none and the actor's app made it. */
+export function reachesPost(who: Who): SQL {
+  const granted = grantedChannels(who)
+  if (!granted) return sql`true`
+  return sql`
+    not exists (select from deliveries d where d.post_id = p.id and d.channel_id <> all(${sql.param(granted)}::uuid[]))
+    and (p.created_by_id = ${who.id} or exists (select from deliveries d where d.post_id = p.id))`
+}
+
+/** Whether the actor may see a post as it was once answered, by the rule of `reachesPost`. */
+export function mayRead(
+  who: Who,
+  { channelIds, createdBy }: { channelIds: string[]; createdBy: { id: string } },
+): boolean {
+  const granted = grantedChannels(who)
+  if (!granted) return true
+  return channelIds.every((id) => granted.includes(id)) && (channelIds.length > 0 || createdBy.id === who.id)
+}
+
+function grantedChannels(who: Who): string[] | null {
+  return who.kind === 'app' ? who.channelIds : null
+}

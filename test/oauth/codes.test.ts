@@ -1,0 +1,89 @@
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { aCode, anApp, exchange, type Flow, hashOf, me, openFlow, type TestApp } from './flow.ts'
+
+let f: Flow
+let stranger: TestApp
+beforeAll(async () => {
+  f = await openFlow()
+  stranger = await anApp(f.maker, ['https://other.example/callback'], 'Stranger')
+})
+afterAll(() => f.end())
+
+/** As if the code had been redeemed, or made, so many seconds earlier. */
+async function age(code: string, column: 'redeemed_at' | 'expires_at', seconds: number): Promise<void> {
+  const name = sql.identifier(column)
+  await f.db.execute(sql`
+    update authorization_codes set ${name} = ${name} - ${seconds} * interval '1 second' where code_hash = ${hashOf(code)}`)
+}
+
+async function redeemedToken(code: string): Promise<string> {
+  return (await exchange(f, f.app, code)).json.access_token
+}
+
+const errorOf = async (app: TestApp, code: string) => (await exchange(f, app, code)).json.error
+
+test('of 50 exchanges of one code at once one gets a token, which works, and 49 get invalid_grant', async () => {
+  const code = await aCode(f)
+  const answers = await Promise.all(Array.from({ length: 50 }, () => exchange(f, f.app, code)))
+  const [won, ...more] = answers.filter(({ status }) => status === 200)
+  expect(more).toEqual([])
+  const lost = answers.filter(({ status, json }) => status === 400 && json.error === 'invalid_grant')
+  expect(lost).toHaveLength(49)
+  expect((await me(f, won!.json.access_token)).status).toBe(200)
+})
+
+test('a second use within 10 s, as a retry after a lost answer, only fails', async () => {
+  const code = await aCode(f)
+  const token = await redeemedToken(code)
+  await age(code, 'redeemed_at', 9)
+  expect(await errorOf(f.app, code)).toBe('invalid_grant')
+  expect((await me(f, token)).status).toBe(200)
+})
+
+test('RFC 6749 4.1.2: a second use 11 s later revokes the token that the first one got, and no other', async () => {
+  const sibling = await redeemedToken(await aCode(f))
+  const code = await aCode(f)
+  const token = await redeemedToken(code)
+  await age(code, 'redeemed_at', 11)
+  expect(await errorOf(f.app, code)).toBe('invalid_grant')
+  expect((await me(f, token)).status).toBe(401)
+  expect((await me(f, sibling)).status).toBe(200)
+  const [entry] = (await f.approver.api.activity.list({})).data
+  expect(entry).toMatchObject({ action: 'token.revoked', detail: { reason: 'the code was used again' } })
+})
+
+test('a second use by another client, or by somebody without the secret, does nothing', async () => {
+  const code = await aCode(f)
+  const token = await redeemedToken(code)
+  await age(code, 'redeemed_at', 11)
+  expect(await errorOf(stranger, code)).toBe('invalid_grant')
+  expect(await errorOf({ ...f.app, clientSecret: 'guessed' }, code)).toBe('invalid_client')
+  expect((await me(f, token)).status).toBe(200)
+})
+
+test('a code works 9:59 after the consent, and 10:01 after it does not', async () => {
+  const [early, late] = [await aCode(f), await aCode(f)]
+  await age(early, 'expires_at', 599)
+  await age(late, 'expires_at', 601)
+  expect(await errorOf(f.app, late)).toBe('invalid_grant')
+  expect((await exchange(f, f.app, early)).status).toBe(200)
+})
+
+test('the developer sees why each exchange failed, no secret in it, and the last 50 only', async () => {
+  const code = await aCode(f)
+  await exchange(f, { ...f.app, clientSecret: 'guessed' }, code)
+  await exchange(f, f.app, code, { redirect_uri: 'https://elsewhere.example/' })
+  await exchange(f, f.app, code)
+  await exchange(f, f.app, code)
+  const { attempts } = await f.maker.api.apps.get({ id: f.app.id })
+  expect(attempts).toHaveLength(50)
+  expect(attempts.slice(0, 5).map(({ step, outcome, description }) => [step, outcome, description])).toEqual([
+    ['token', 'invalid_grant', 'The code was used a moment ago.'],
+    ['token', 'ok', null],
+    ['token', 'invalid_grant', 'The redirect_uri or the code_verifier is not the one of the authorization request.'],
+    ['token', 'invalid_client', 'The client is unknown or its secret is wrong.'],
+    ['consent', 'ok', 'Approved for Shop.'],
+  ])
+  expect(JSON.stringify(attempts)).not.toContain(code)
+})
