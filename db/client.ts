@@ -22,6 +22,7 @@ export type Connection = { db: Db; end: () => Promise<void> }
 export function connect(url: string, { connections, name }: { connections: number; name: string }): Connection {
   const client = postgres(url, {
     max: connections,
+    max_lifetime: null, // by default each is renewed after half an hour or more, and a session's locks are gone with it
     onnotice: () => {},
     connect_timeout: 10,
     connection: { application_name: `punctual ${name}`, TimeZone: 'UTC' },

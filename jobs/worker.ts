@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events'
+import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { Logger as QueueLogger, type Runner, run as runQueue, type TaskList, type WorkerEvents } from 'graphile-worker'
@@ -147,7 +147,7 @@ async function every(ms: number, signal: AbortSignal, work: () => Promise<void>,
       if (error instanceof PresenceLost) throw error
       if (!signal.aborted) log.warn({ err: error }, 'a timer failed; it goes on')
     }
-    await Promise.race([sleep(ms, undefined, { ref: false }), once(signal, 'abort')]).catch(() => {})
+    await sleep(ms, undefined, { ref: false, signal }).catch(() => {}) // aborted: the loop ends
   }
 }
 
