@@ -181,7 +181,7 @@ function securityHeaders({ env }: Installation): express.RequestHandler {
       },
     },
     frameguard: { action: 'deny' },
-    referrerPolicy: { policy: 'no-referrer' },
+    referrerPolicy: { policy: 'same-origin' },
     strictTransportSecurity: isSecure,
   })
 }
@@ -190,14 +190,11 @@ function isConsent({ url = '' }: IncomingMessage): boolean {
   return /^\/oauth\/authorize\/?(\?|$)/i.test(url)
 }
 
-// A cookie is sent whoever wrote the form; the Origin header says who did. Browsers send it with every POST. Under
-// no-referrer some send `null` with a form that no script sends (Fetch, "append a request Origin header"): there
-// Sec-Fetch-Site, which no page can set, says it.
+// A cookie is sent whoever wrote the form; the Origin header says who did. Browsers send it with every POST.
 function demandOwnOrigin({ env }: Installation): express.RequestHandler {
   return (req, _res, next) => {
     if (['GET', 'HEAD', 'OPTIONS'].includes(req.method)) return next()
-    const { origin, 'sec-fetch-site': site } = req.headers
-    if (origin === env.appUrl || (origin === 'null' && site === 'same-origin')) {
+    if (isOwn(req, env.appUrl)) {
       req.headers.origin = env.appUrl // Remix compares as well, and knows no `null`
       return next()
     }
@@ -207,6 +204,14 @@ function demandOwnOrigin({ env }: Installation): express.RequestHandler {
       }),
     )
   }
+}
+
+// The consent page tells no referrer, and some browsers then send `null` with its form (Fetch, "append a request Origin
+// header"). Sec-Fetch-Site says whose it is, where it is sent: on https. Anywhere, the form carries a token that only
+// the page has.
+function isOwn(req: express.Request, appUrl: string): boolean {
+  const { origin, 'sec-fetch-site': site = 'same-origin' } = req.headers
+  return origin === appUrl || (origin === 'null' && site === 'same-origin' && isConsent(req))
 }
 
 function pages(serving: Serving): express.RequestHandler {
@@ -221,7 +226,10 @@ function pages(serving: Serving): express.RequestHandler {
     // Remix makes addresses of these and refuses forms by them: a proxy may have changed them, the configuration stands.
     req.headers.host = host
     delete req.headers['x-forwarded-host']
-    if (isConsent(req)) req.originalUrl = req.path // Remix has names of its own in a query, of an app's it knows nothing
+    if (isConsent(req)) {
+      req.originalUrl = req.path // Remix has names of its own in a query, of an app's it knows nothing
+      res.set('Referrer-Policy', 'no-referrer')
+    }
     res.set('Cache-Control', 'no-store') // pages show one organisation's things
     handle(req, res, next).catch(next)
   }

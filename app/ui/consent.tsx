@@ -63,21 +63,29 @@ export function ConsentForm({
             You go on to <strong className="font-medium text-ink">{consent.goesTo}</strong>, whatever you decide.
           </span>
         </p>
-        <div className="flex gap-3 [&>*]:flex-1 [&>[aria-disabled]]:opacity-60">
-          <input type="hidden" name="request" value={consent.request} />
-          <Button type="submit" name="decision" value="deny" aria-disabled={isSent || undefined}>
-            Deny
-          </Button>
-          {organisation ? (
-            <Button type="submit" name="decision" value="approve" look="primary" aria-disabled={isSent || undefined}>
-              Approve
-            </Button>
-          ) : null}
-        </div>
+        <Decision request={consent.request} mayApprove={organisation !== undefined} isSent={isSent} />
       </form>
       <p className="mt-5 text-center text-sm text-muted">
         Signed in as {person}. Owners and admins can stop the app at any time under Settings › Approved apps.
       </p>
+    </div>
+  )
+}
+
+type DecisionProps = { request: string; mayApprove: boolean; isSent: boolean }
+
+function Decision({ request, mayApprove, isSent }: DecisionProps) {
+  return (
+    <div className="flex gap-3 [&>*]:flex-1 [&>[aria-disabled]]:opacity-60">
+      <input type="hidden" name="request" value={request} />
+      <Button type="submit" name="decision" value="deny" aria-disabled={isSent || undefined}>
+        Deny
+      </Button>
+      {mayApprove ? (
+        <Button type="submit" name="decision" value="approve" look="primary" aria-disabled={isSent || undefined}>
+          Approve
+        </Button>
+      ) : null}
     </div>
   )
 }

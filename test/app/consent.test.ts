@@ -123,6 +123,22 @@ test('who has an account signs in and is back at the same request', async () => 
   expect(page.url()).toBe(here.site.appUrl + authorizePath())
 })
 
+test('signing in leads nowhere but to a path of ours, whatever its query', async () => {
+  const { page } = await asked()
+  const strange = [
+    '//evil.example',
+    '/\\evil.example',
+    '/\t/evil.example',
+    'https://evil.example',
+    'javascript:alert(1)',
+    '',
+  ]
+  for (const next of [...strange, '/oauth/authorize?state=a\\b//c&x=https://d']) {
+    const answer = await page.request.get(`/login?next=${encodeURIComponent(next)}`, { maxRedirects: 0 })
+    expect(answer.headers().location).toBe(next.startsWith('/oauth') ? next : '/')
+  }
+})
+
 test('who denies goes back with access_denied and lets nobody in', async () => {
   const { page, email } = await asked()
   await page.getByRole('button', { name: 'Deny' }).click()
@@ -260,13 +276,17 @@ test('a form without a token, or with that of another session, is refused and le
   expect([await grantsOf(email), await grantsOf(victim.email)]).toEqual([[], []])
 })
 
-test('a form of ours that a browser sends with Origin: null is taken when Sec-Fetch-Site says whose it is', async () => {
+test('a form of ours that a browser sends with Origin: null is taken, with its token and from no other site', async () => {
   const { page } = await asked()
-  const form = { request: await page.locator('input[name=request]').inputValue(), decision: 'approve' }
-  const send = (headers: Record<string, string>) =>
-    page.request.post(authorizePath(), { form, maxRedirects: 0, headers: { origin: 'null', ...headers } })
-  for (const site of ['same-site', 'cross-site', 'none'])
-    expect((await send({ 'sec-fetch-site': site })).status()).toBe(403)
-  expect((await send({})).status()).toBe(403)
-  expect((await send({ 'sec-fetch-site': 'same-origin' })).status()).toBe(303)
+  const request = await page.locator('input[name=request]').inputValue()
+  const send = async (headers: Record<string, string>, token = request) => {
+    const form = { request: token, decision: 'approve' }
+    const sent = { form, maxRedirects: 0, headers: { origin: 'null', ...headers } }
+    return (await page.request.post(authorizePath(), sent)).status()
+  }
+  for (const site of ['same-site', 'cross-site', 'none']) expect(await send({ 'sec-fetch-site': site })).toBe(403)
+  expect(await send({}, 'guessed')).toBe(409)
+  expect(await send({})).toBe(303)
+  expect(await send({ 'sec-fetch-site': 'same-origin' })).toBe(303)
+  expect((await page.request.post('/logout', { headers: { origin: 'null' } })).status()).toBe(403)
 })
