@@ -4,12 +4,12 @@ import { isDatabaseAway, sqlStateOf } from '../db/client.ts'
 import { type Claimed, claimNext, doubt, type Ending, fail, hold, intend, postpone, recordPublished } from './ledger.ts'
 import { type Content, type Network, type Publication, PublishError } from './networks/network.ts'
 import { OutboundError } from './outbound.ts'
-import { type Payloads, wakeChannel } from './queue.ts'
+import { type Payloads, wakeChannelOf } from './queue.ts'
 import { type Deps, openSession, refreshed } from './session.ts'
 import { backoff } from './times.ts'
 
-/** Closed when the process stops: nothing more is claimed or intended, `sending` runs to its end. */
-export type Gate = { closed: boolean; sending: Set<string> }
+/** Closed when the process stops: nothing more is claimed or intended, `sending` runs to its end, `left` is for others. */
+export type Gate = { closed: boolean; sending: Set<string>; left: Set<string> }
 
 const SendsPerTurn = 20
 const InternalFailuresAtMost = 5
@@ -18,12 +18,12 @@ const InternalFailuresAtMost = 5
 export function publish(deps: Deps, gate: Gate) {
   return async ({ deliveryId }: Payloads['publish']): Promise<void> => {
     for (let sent = 0; sent < SendsPerTurn; sent++) {
-      if (gate.closed) return
+      if (gate.closed) return void gate.left.add(deliveryId)
       const claimed = await claimNext(deps.db, deps.times, deps.owner, deliveryId)
       if (!claimed) return // nothing due there, or somebody else is at it
       await deliver(deps, gate, claimed)
     }
-    await wakeSameChannel(deps, deliveryId)
+    await wakeChannelOf(deps.db, deliveryId)
   }
 }
 
@@ -245,11 +245,4 @@ async function internalFailures({ db }: Deps, { id }: Claimed): Promise<number> 
   const rows = await db.execute<{ outcome: string | null }>(sql`
     select outcome from attempts where delivery_id = ${id} and ended_at is not null order by no desc limit ${InternalFailuresAtMost - 1}`)
   return [...rows].filter(({ outcome }) => outcome === 'internal').length
-}
-
-async function wakeSameChannel({ db }: Deps, deliveryId: string): Promise<void> {
-  const [row] = await db.execute<{ channelId: string }>(
-    sql`select channel_id as "channelId" from deliveries where id = ${deliveryId}`,
-  )
-  if (row) await wakeChannel(db, row.channelId)
 }

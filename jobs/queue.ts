@@ -23,12 +23,12 @@ export async function wakeAtDue(tx: Tx, deliveryIds: string[]): Promise<void> {
 
 /** Wake the head of a channel that has just been freed, if anything of it is or will be due. */
 export async function wakeChannel(tx: Tx, channelId: string): Promise<void> {
-  await wakeWhere(
-    tx,
-    sql`d.id = (
-      select h.id from deliveries h where h.channel_id = ${channelId} and h.state = 'scheduled'
-      order by h.ready_at, h.due_at, h.id limit 1)`,
-  )
+  await wakeWhere(tx, isHeadOf(sql`${channelId}`))
+}
+
+/** Wake the head of the channel that `deliveryId` is on: whoever was going down it goes no further. */
+export async function wakeChannelOf(tx: Tx, deliveryId: string): Promise<void> {
+  await wakeWhere(tx, isHeadOf(sql`(select o.channel_id from deliveries o where o.id = ${deliveryId})`))
 }
 
 /** Have an uncertain delivery looked for when its `look_at` comes. */
@@ -61,6 +61,12 @@ export async function dropJob(tx: Tx, key: string): Promise<void> {
 /** Ask for one run of a task that only one worker knows. */
 export async function askBack(tx: Tx, task: string): Promise<void> {
   await tx.execute(sql`select graphile_worker.add_job(${task}, job_key => ${task})`)
+}
+
+function isHeadOf(channelId: SQL): SQL {
+  return sql`d.id = (
+    select h.id from deliveries h where h.channel_id = ${channelId} and h.state = 'scheduled'
+    order by h.ready_at, h.due_at, h.id limit 1)`
 }
 
 async function wakeWhere(tx: Tx, which: SQL): Promise<void> {

@@ -9,7 +9,7 @@ import type { Health } from './health.ts'
 import { releaseClaims, renewLeases } from './ledger.ts'
 import { isPresent, showPresence } from './presence.ts'
 import { type Gate, publish } from './publish.ts'
-import { askBack, dropJob } from './queue.ts'
+import { askBack, dropJob, wakeChannelOf } from './queue.ts'
 import { reap } from './reaper.ts'
 import { reconcile } from './reconcile.ts'
 import type { Deps } from './session.ts'
@@ -28,7 +28,7 @@ export type Worker = { owner: string; health: Health; ended: Promise<string>; st
 /** Take jobs, keep leases alive, reap and ring, until `stop` or until it cannot go on. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { db, times, log, databaseUrl } = options
-  const gate: Gate = { closed: false, sending: new Set() }
+  const gate: Gate = { closed: false, sending: new Set(), left: new Set() }
   const heard = { reaperAt: Date.now(), canaryAt: Date.now() }
   const deps: Deps = { ...options, owner: '' } // the pool's id, known before the first task runs
   const own = connect(databaseUrl, { connections: 1, name: 'presence' }) // its session is our sign of life
@@ -55,10 +55,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   ]
   const stop = async () => {
     gate.closed = true
-    await releaseClaims(db, owner)
+    const emptied = runner.stop() // at once, so that what it fetched ahead goes to others
+    emptied.catch(() => {}) // heard below
+    await db.transaction((tx) => releaseClaims(tx, owner))
     while (gate.sending.size > 0) await sleep(20)
     halt.abort()
-    await Promise.race([runner.stop(), sleep(times.heartbeatMs)])
+    await Promise.race([emptied, sleep(times.heartbeatMs)])
+    for (const deliveryId of gate.left) await wakeChannelOf(db, deliveryId) // their jobs are used up
     await dropJob(db, canaryOf(owner))
     await Promise.all([...timers, own.end()])
   }

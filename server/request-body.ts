@@ -71,6 +71,8 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
+const PathLength = 200
+
 /** The paths of the strings in `value`, and of what holds names, that are not well-formed text. */
 function badTextIn(value: unknown): string[] {
   const bad = new Set<string>()
@@ -81,11 +83,17 @@ function badTextIn(value: unknown): string[] {
     if (typeof value !== 'object' || value === null) continue
     for (const [name, member] of Object.entries(value)) {
       if (isBad(name)) bad.add(path)
-      else
-        left.push({ value: member, path: Array.isArray(value) ? `${path}[${name}]` : path ? `${path}.${name}` : name })
+      else left.push({ value: member, path: under(path, Array.isArray(value) ? `[${name}]` : name) })
     }
   }
   return [...bad]
+}
+
+// Cut short: the paths of a small body that nests deep would be gigabytes.
+function under(path: string, step: string): string {
+  if (path.endsWith('…')) return path
+  const whole = path && !step.startsWith('[') ? `${path}.${step}` : `${path}${step}`
+  return whole.length > PathLength ? `${whole.slice(0, PathLength)}…` : whole
 }
 
 type Fields = Record<string, string>

@@ -310,6 +310,7 @@ describe('a worker that is told to stop', () => {
     const states = await statesOf(ids)
     expect(states.filter((state) => state === 'published')).toHaveLength(w.fake.received.length)
     expect(new Set(states)).toEqual(new Set(['published', 'scheduled']))
+    expect(await channelsAsleep()).toEqual([]) // so that another worker goes on at once
     await w.worker()
     await untilAll(ids)
     expect(w.fake.posts).toHaveLength(30)
@@ -322,6 +323,15 @@ test('losing every job of the queue loses no post', async () => {
   await w.worker()
   await untilState(w.db, id, 'published')
 })
+
+/** Channels on which something is due and no job is free to say so. */
+async function channelsAsleep(): Promise<string[]> {
+  const rows = await w.db.execute<{ id: string }>(sql`
+    select distinct d.channel_id as id from deliveries d where d.state = 'scheduled' and d.ready_at <= now()
+    except select d.channel_id from deliveries d
+    join graphile_worker.jobs j on j.key = d.id::text where j.locked_by is null and d.state = 'scheduled'`)
+  return [...rows].map(({ id }) => id)
+}
 
 async function statesOf(ids: string[]): Promise<string[]> {
   const rows = await w.db.select({ state: deliveries.state }).from(deliveries).where(inArray(deliveries.id, ids))

@@ -172,6 +172,16 @@ describe('a JSON body', () => {
   )
 })
 
+test('a body that nests bad text deep, or under a long name, is refused with short paths and at once', async () => {
+  const bad = Array(500).fill('"\\u0000"').join(',')
+  const deep = `${'['.repeat(90_000)}${bad}${']'.repeat(90_000)}`
+  for (const body of [deep, `{"${'x'.repeat(100_000)}":[${bad}]}`]) {
+    const answer = await w.call('POST', '/posts', { body, headers: { 'content-type': 'application/json' } })
+    expectProblem(answer, 400, 'invalid_request')
+    expect(JSON.stringify(answer.json).length).toBeLessThan(1000)
+  }
+})
+
 test('an Idempotency-Key that is empty or too long is 400', async () => {
   for (const key of ['', 'x'.repeat(256)]) {
     const answer = await w.call('POST', '/posts', { json: {}, headers: { 'idempotency-key': key } })
