@@ -26,11 +26,19 @@ export const times = {
 
 export type Times = typeof times
 
-/** All durations multiplied by `factor`, those that a person measures in hours aside. */
+/**
+ * All durations multiplied by `factor`, those that a person measures in hours aside, and those of one send: a busy
+ * machine takes as long for its first byte as ever.
+ */
 export function scaledTimes(factor: number): Times {
-  const { waitAtMostMs, giveUpMs, backoffMs, ...short } = times
+  const { waitAtMostMs, giveUpMs, backoffMs, beginMs: _, sendMs, ...short } = times
   const scaled = Object.fromEntries(Object.entries(short).map(([name, ms]) => [name, ms * factor]))
-  return { ...times, ...scaled, waitAtMostMs, giveUpMs, backoffMs: backoffMs.map((ms) => ms * factor) }
+  return {
+    ...times,
+    ...scaled,
+    sendMs: Math.max(sendMs * factor, sendMs / 3),
+    backoffMs: backoffMs.map((ms) => ms * factor),
+  }
 }
 
 /** How long to wait before the try after `step` waits: 30 s, 1, 2, 5, 15, 30 min, then hourly, each ± 20 %. */

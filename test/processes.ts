@@ -87,7 +87,7 @@ export async function startWorker(
 /** Wait until `condition` gives something, asking every 20 ms; fails with what it last saw after `withinMs`. */
 export async function until<T>(
   condition: () => Promise<T | null | undefined | false> | T | null | undefined | false,
-  withinMs = 20_000,
+  withinMs = 60_000,
 ): Promise<T> {
   for (const end = Date.now() + withinMs; ; ) {
     const seen = await condition()

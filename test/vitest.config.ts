@@ -11,7 +11,7 @@ export default defineConfig({
     reporters: [new Counts()],
     maxWorkers: 2, // each file has a database of its own and real processes beside it
     expect: { poll: { timeout: 20_000, interval: 20 } },
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 })

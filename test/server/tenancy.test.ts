@@ -3,7 +3,7 @@ import { eq, sql } from 'drizzle-orm'
 import sharp from 'sharp'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { accounts, connectFlows, deliveries, media, type Role } from '../../db/schema.ts'
+import { accounts, apps, connectFlows, deliveries, grants, media, type Role } from '../../db/schema.ts'
 import { type Actor, credentialHolder } from '../../server/actor.ts'
 import { createKey } from '../../server/keys.ts'
 import { appRouter } from '../../server/router.ts'
@@ -63,11 +63,17 @@ async function thingsOf({ organisationId, accountId, member }: House) {
     ...{ organisationId, accountId, network: 'feed', stateHash: digest(state), sealed: new Uint8Array() },
     expiresAt: dueAt,
   })
+  const [app] = await w.db
+    .insert(apps)
+    .values({ organisationId, clientId: uuidv7(), name: 'app', redirectUris: ['https://app.example/back'] })
+    .returning()
+  const appId = app!.id
+  await w.db.insert(grants).values({ organisationId, appId, approvedByName: 'Ada', scopes: ['posts:read'] })
   const beside = { email: member.email, path: picture, ownPostId: postOfOurs }
-  return { organisationId, channelId, postId: delivery!.postId, mediaId: file!.id, keyId, state, ...beside }
+  return { organisationId, channelId, postId: delivery!.postId, mediaId: file!.id, keyId, state, appId, ...beside }
 }
 type Things = Awaited<ReturnType<typeof thingsOf>>
-const idNames = ['organisationId', 'channelId', 'postId', 'mediaId', 'keyId', 'state'] as const
+const idNames = ['organisationId', 'channelId', 'postId', 'mediaId', 'keyId', 'state', 'appId'] as const
 
 /**
  * A procedure, called with ids of `t`: who may (the least role; `key`: also an API key with its scope; `anybody`), how
@@ -83,6 +89,7 @@ type Case = {
 const read = { may: 'viewer', key: true, missing: 'not_found' } as const
 const write = { may: 'editor', key: true, missing: 'not_found' } as const
 const text = { content: 'x' }
+const anApp = { name: 'x', redirectUris: ['https://x.example/back'] }
 
 const cases: Record<string, Case> = {
   'account.signUp': {
@@ -97,6 +104,18 @@ const cases: Record<string, Case> = {
   'account.update': { may: 'viewer', with: (t) => ({ name: 'Ada', email: t.email, timeZone: 'UTC' }) },
   'account.changePassword': { may: 'viewer', with: () => ({ current: Password, password: Password }) },
   'account.switchOrganisation': { may: 'viewer', with: (t) => ({ id: t.organisationId }), missing: 'not_found' },
+  'activity.list': { may: 'admin', with: () => ({}) },
+  'approvedApps.list': { may: 'viewer' },
+  'approvedApps.revoke': { may: 'admin', with: (t) => ({ id: t.appId }), missing: 'not_found' },
+  'apps.list': { may: 'admin' },
+  'apps.get': { may: 'admin', with: (t) => ({ id: t.appId }), missing: 'not_found' },
+  'apps.create': { may: 'admin', with: () => anApp },
+  'apps.update': { may: 'admin', with: (t) => ({ ...anApp, id: t.appId }), missing: 'not_found' },
+  'apps.setPicture': { may: 'admin', with: (t) => ({ id: t.appId, path: t.path }), missing: 'not_found' },
+  'apps.rotate': { may: 'admin', with: (t) => ({ id: t.appId }), missing: 'not_found' },
+  'apps.delete': { may: 'admin', with: (t) => ({ id: t.appId, name: 'app' }), missing: 'not_found' },
+  'authorize.begin': { may: 'anybody', with: () => ({ query: 'client_id=x' }) },
+  'authorize.decide': { may: 'viewer', with: () => ({ request: 'x', decision: 'deny' }), own: 'consent_expired' },
   'channels.list': { may: 'viewer', key: true, with: () => ({}) },
   'channels.get': { ...read, with: (t) => ({ id: t.channelId }) },
   'channels.unsent': { ...read, with: (t) => ({ id: t.channelId }) },
@@ -170,9 +189,22 @@ function idsOf({ with: input }: Case): (typeof idNames)[number][] {
 async function belongings({ organisationId }: House) {
   const rows = (table: string) =>
     w.db.execute(
-      sql.raw(`select to_jsonb(t) as row from ${table} t where organisation_id = '${organisationId}' order by 1::text`),
+      sql.raw(
+        `select to_jsonb(t) as row from ${table} t where organisation_id = '${organisationId}' order by to_jsonb(t)::text`,
+      ),
     )
-  const tables = ['posts', 'deliveries', 'post_media', 'media', 'channels', 'api_keys', 'connect_flows', 'memberships']
+  const tables = [
+    'posts',
+    'deliveries',
+    'post_media',
+    'media',
+    'channels',
+    'api_keys',
+    'connect_flows',
+    'memberships',
+    'apps',
+    'grants',
+  ]
   return JSON.stringify(await Promise.all(tables.map(rows)))
 }
 
