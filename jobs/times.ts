@@ -31,11 +31,10 @@ export type Times = typeof times
  * machine takes as long for its first byte as ever.
  */
 export function scaledTimes(factor: number): Times {
-  const { waitAtMostMs, giveUpMs, backoffMs, beginMs: _, sendMs, ...short } = times
+  const { waitAtMostMs, giveUpMs, beginMs, sendMs, backoffMs, ...short } = times
   const scaled = Object.fromEntries(Object.entries(short).map(([name, ms]) => [name, ms * factor]))
   return {
-    ...times,
-    ...scaled,
+    ...{ ...times, ...scaled, waitAtMostMs, giveUpMs, beginMs },
     sendMs: Math.max(sendMs * factor, sendMs / 3),
     backoffMs: backoffMs.map((ms) => ms * factor),
   }
