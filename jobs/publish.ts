@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { isDatabaseAway, sqlStateOf } from '../db/client.ts'
+import { FileNotFound } from '../db/files.ts'
 import { type Claimed, claimNext, doubt, type Ending, fail, hold, intend, postpone, recordPublished } from './ledger.ts'
 import { type Content, type Network, type Publication, PublishError } from './networks/network.ts'
 import { OutboundError } from './outbound.ts'
@@ -137,9 +138,15 @@ async function contentOf({ db, files, appUrl }: Deps, { postId, organisationId }
   const media = post.media.map(({ file_key: key, mime, bytes, width, height, alt }) => ({
     ...{ mime, bytes, width, height, alt },
     url: `${appUrl}/files/${key}`,
-    read: () => files.readAll(key),
+    read: () => files.readAll(key).catch(refuseIfGone),
   }))
   return { text: post.content, media }
+}
+
+function refuseIfGone(error: unknown): never {
+  if (!(error instanceof FileNotFound)) throw error
+  const more = { code: 'media_gone', nextStep: 'Make the post again with the file.', cause: error }
+  throw new PublishError('refused', 'A file of this post is gone.', more)
 }
 
 type MediaRow = {
