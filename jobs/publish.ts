@@ -76,9 +76,11 @@ async function outcomeOf(deps: Deps, gate: Gate, claimed: Claimed): Promise<Outc
       const network = networkOf(deps, channel)
       const prepared = channel.maybeOut && channel.prepared ? channel.prepared : await prepare(deps, network, channel)
       gate.sending.add(claimed.id)
+      // From before the intent: one whose commit is heard of late must not be sent when others may look for it already.
+      const outbound = deps.outbound.beginningWithin(deps.times.beginMs)
       if (gate.closed || !(await intend(deps.db, deps.times, channel, prepared))) return { kind: 'lost', error: null }
       intended = true
-      return { kind: 'published', publication: await send(deps, network, channel, prepared) }
+      return { kind: 'published', publication: await send({ ...deps, outbound }, network, channel, prepared) }
     } catch (error) {
       const failed: Outcome = { kind: 'failed', error, intended, channel }
       // A 401 is answered once with a new credential. After the intent this takes a claim of its own.
@@ -102,10 +104,10 @@ async function prepare(deps: Deps, network: Network, claimed: Claimed): Promise<
   return JSON.stringify(prepared)
 }
 
-/** One call, begun within 3 s of the intent and over within 15 s. */
+/** One call, over within 15 s; `deps.outbound` keeps the deadline of its first byte. */
 async function send(deps: Deps, network: Network, claimed: Claimed, prepared: string): Promise<Publication> {
   const signal = AbortSignal.timeout(deps.times.sendMs)
-  const session = openSession(deps, claimed, deps.outbound.beginningWithin(deps.times.beginMs), signal)
+  const session = openSession(deps, claimed, deps.outbound, signal)
   const delivery = { publishKey: claimed.publishKey, prepared: JSON.parse(prepared) as unknown }
   return Promise.race([network.send(delivery, session), over(signal)])
 }
