@@ -353,7 +353,7 @@ export const attempts = pgTable(
     startedAt: instant().notNull(),
     intendedAt: instant(), // from here on something may be out there
     endedAt: instant(),
-    outcome: text(), // published | later | refused | reconnect | unknown | internal | lost | edited
+    outcome: text(), // published | later | refused | reconnect | unknown | internal | lost | edited | cancelled
     status: integer(), // the network's HTTP status
     reply: text(), // the network's answer, redacted and capped
     message: text(),

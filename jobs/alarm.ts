@@ -23,14 +23,14 @@ export async function alarm(databaseUrl: string, times: Times, log: Logger, sign
   while (!signal.aborted) {
     let waitMs = times.alarmMs
     try {
-      const [next] = await db.execute<{ mine: boolean; at: string | null; inMs: number | null }>(sql`
-        select ${isMine} as mine, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at,
+      const [next] = await db.execute<{ mine: boolean; now: string; inMs: number | null }>(sql`
+        select ${isMine} as mine, date_trunc('milliseconds', clock_timestamp())::text as now,
           extract(epoch from at - clock_timestamp())::float8 * 1000 as "inMs"
         from (select min(ready_at) as at from deliveries where state = 'scheduled' and ready_at > ${rung}) next`)
-      if (next?.mine && next.at !== null && next.inMs !== null) {
+      if (next?.mine && next.inMs !== null) {
         if (next.inMs <= 0) {
           await ring(db)
-          rung = next.at
+          rung = next.now // one ring for all that is due by now
           continue
         }
         waitMs = Math.min(waitMs, next.inMs + GraceMs)

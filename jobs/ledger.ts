@@ -6,7 +6,7 @@ import { wakeAtDue, wakeChannel, wakeLook } from './queue.ts'
 import type { Times } from './times.ts'
 
 // The state machine of deliveries, as the worker moves it: one SQL statement a transition, its guard in the WHERE, the
-// database's clock only. What a person orders is in orders.ts, what looking for a post finds in looking.ts, what a dead
+// database's clock only. What a person orders is in orders.ts, what looking for a post finds in reconcile.ts, what a dead
 // worker left in reaper.ts. Locks are taken in one order everywhere: channel, post, deliveries by id.
 
 /** A delivery under this worker's lease, with what is needed to send it. */
@@ -167,6 +167,9 @@ export async function recordPublished(
         maybe_out = false, next_attempt_at = null, look_at = null, look_token = null, absent_at = null, error = null, ${leaseCleared}
       where id = ${id} and state <> 'published'
       returning id
+    ), overtaken as (
+      update attempts a set ended_at = now(), outcome = 'lost', message = 'An earlier attempt proved to be out.'
+      from published p where a.delivery_id = p.id and a.no > ${attemptNo} and a.ended_at is null
     )
     ${endAttempt(sql`published`, attemptNo, { outcome: 'published', status, reply })}`)
 }
@@ -182,6 +185,7 @@ export async function postpone(
   wait: { waitMs: number; countsAsStep: boolean; pausesChannel: boolean; error: DeliveryError | null },
   ending: Ending,
 ): Promise<void> {
+  const channelFirst = sql`(select count(*) from channel) >= 0` // always true: the channel is locked before the delivery
   const over = sql`d.due_at < now() - ${ms(times.giveUpMs)}`
   const statement = sql`
     with channel as (
@@ -194,7 +198,7 @@ export async function postpone(
         error = case when ${over} then ${json(gaveUpError)} else ${wait.error === null ? sql`d.error` : json(wait.error)} end,
         next_attempt_at = case when not ${over} then now() + ${ms(wait.waitMs)} end,
         backoff_step = backoff_step + ${wait.countsAsStep ? 1 : 0}, ${preparedCleared}, ${leaseCleared}
-      where ${isOurs(claimed)} and (select count(*) from channel) >= 0
+      where ${channelFirst} and ${isOurs(claimed)}
       returning d.id
     )
     ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`

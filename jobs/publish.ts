@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { isDatabaseAway, sqlStateOf } from '../db/client.ts'
+import { FileNotFound } from '../db/files.ts'
 import { type Claimed, claimNext, doubt, type Ending, fail, hold, intend, postpone, recordPublished } from './ledger.ts'
 import { type Content, type Network, type Publication, PublishError } from './networks/network.ts'
 import { OutboundError } from './outbound.ts'
@@ -75,9 +76,11 @@ async function outcomeOf(deps: Deps, gate: Gate, claimed: Claimed): Promise<Outc
       const network = networkOf(deps, channel)
       const prepared = channel.maybeOut && channel.prepared ? channel.prepared : await prepare(deps, network, channel)
       gate.sending.add(claimed.id)
+      // From before the intent: one whose commit is heard of late must not be sent when others may look for it already.
+      const outbound = deps.outbound.beginningWithin(deps.times.beginMs)
       if (gate.closed || !(await intend(deps.db, deps.times, channel, prepared))) return { kind: 'lost', error: null }
       intended = true
-      return { kind: 'published', publication: await send(deps, network, channel, prepared) }
+      return { kind: 'published', publication: await send({ ...deps, outbound }, network, channel, prepared) }
     } catch (error) {
       const failed: Outcome = { kind: 'failed', error, intended, channel }
       // A 401 is answered once with a new credential. After the intent this takes a claim of its own.
@@ -101,10 +104,10 @@ async function prepare(deps: Deps, network: Network, claimed: Claimed): Promise<
   return JSON.stringify(prepared)
 }
 
-/** One call, begun within 3 s of the intent and over within 15 s. */
+/** One call, over within 15 s; `deps.outbound` keeps the deadline of its first byte. */
 async function send(deps: Deps, network: Network, claimed: Claimed, prepared: string): Promise<Publication> {
   const signal = AbortSignal.timeout(deps.times.sendMs)
-  const session = openSession(deps, claimed, deps.outbound.beginningWithin(deps.times.beginMs), signal)
+  const session = openSession(deps, claimed, deps.outbound, signal)
   const delivery = { publishKey: claimed.publishKey, prepared: JSON.parse(prepared) as unknown }
   return Promise.race([network.send(delivery, session), over(signal)])
 }
@@ -137,9 +140,15 @@ async function contentOf({ db, files, appUrl }: Deps, { postId, organisationId }
   const media = post.media.map(({ file_key: key, mime, bytes, width, height, alt }) => ({
     ...{ mime, bytes, width, height, alt },
     url: `${appUrl}/files/${key}`,
-    read: () => files.readAll(key),
+    read: () => files.readAll(key).catch(refuseIfGone),
   }))
   return { text: post.content, media }
+}
+
+function refuseIfGone(error: unknown): never {
+  if (!(error instanceof FileNotFound)) throw error
+  const more = { code: 'media_gone', nextStep: 'Make the post again with the file.', cause: error }
+  throw new PublishError('refused', 'A file of this post is gone.', more)
 }
 
 type MediaRow = {

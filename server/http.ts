@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream'
 import { createRequestHandler } from '@remix-run/express'
 import { sql } from 'drizzle-orm'
 import express from 'express'
@@ -55,7 +56,7 @@ export function createApp(serving: Serving): express.Express {
   app.use('/build', express.static(join(publicDir, 'build'), { immutable: true, maxAge: '1y', index: false }))
   app.use(express.static(publicDir, { maxAge: '1h', index: false, redirect: false }))
   app.use(withNonce, securityHeaders(installation))
-  app.use(demandOwnOrigin(installation))
+  app.use(demandOwnOrigin(installation), boundForms)
   app.all('*', pages(serving))
   app.use(lastResort(installation))
   return app
@@ -142,7 +143,7 @@ async function sendFile({ files }: Installation, req: express.Request, res: expr
       'X-Content-Type-Options': 'nosniff',
       'Cross-Origin-Resource-Policy': 'cross-origin', // feeds and networks show it elsewhere
     })
-    stream.on('error', () => res.destroy()).pipe(res)
+    pipeline(stream, res, () => {}) // not pipe(): a file whose reader goes away would stay open
   } catch (error) {
     if (!(error instanceof FileNotFound)) throw error
     res.status(404).type('text').send('There is no such file.\n')
@@ -212,6 +213,18 @@ function demandOwnOrigin({ env }: Installation): express.RequestHandler {
 function isOwn(req: express.Request, appUrl: string): boolean {
   const { origin, 'sec-fetch-site': site = 'same-origin' } = req.headers
   return origin === appUrl || (origin === 'null' && site === 'same-origin' && isConsent(req))
+}
+
+const FormBytes = 2 * 1024 * 1024 // the longest text and twenty alt texts, percent-encoded
+const UploadBytes = 21 * 1024 * 1024
+
+// Remix reads a form into memory, whole and before anybody is known: how long it is must be said, and be bounded.
+function boundForms(req: express.Request, _res: express.Response, next: express.NextFunction): void {
+  const most = /^\/(media|settings\/developers\/apps(\/[^/]+)?)\/?$/i.test(req.path) ? UploadBytes : FormBytes
+  const isTold = req.headers['transfer-encoding'] === undefined
+  const isBounded = isTold && Number(req.headers['content-length'] ?? 0) <= most
+  const detail = isTold ? `At most ${most} bytes.` : 'Say in Content-Length how long the body is.'
+  next(isBounded ? undefined : new Failure('body_too_large', { detail }))
 }
 
 function pages(serving: Serving): express.RequestHandler {

@@ -81,7 +81,10 @@ export function fakeNetwork({ name, url, repeatedSend, settlesWithinMs = 100, re
     settlesWithinMs,
     verifiedAgainst: 'a fake of the tests',
     connecting: { by: 'form', connect: () => Promise.reject(new Error('not connected in tests')) },
-    prepare: async ({ text }) => ({ text }),
+    async prepare({ text, media }) {
+      for (const file of media) await file.read()
+      return { text }
+    },
     async send({ publishKey, prepared }, { outbound, remoteAccount, credential, signal }) {
       const json = { network: name, account: remoteAccount, key: publishKey, ...(prepared as { text: string }) }
       const headers = { authorization: String(credential.token) }

@@ -203,6 +203,21 @@ test('a request for the whole address of another host gets links to ours', async
   expect(text).not.toContain('evil')
 })
 
+test('a form larger than any page has is refused before it is read, told or streamed', async () => {
+  const send = async (path: string, body: BodyInit) => {
+    const more = body instanceof ReadableStream ? { duplex: 'half' } : {}
+    const headers = { origin: w.site.appUrl, 'content-type': 'application/x-www-form-urlencoded' }
+    const init = { method: 'POST', body, headers, redirect: 'manual', ...more } as RequestInit
+    return (await fetch(`${w.site.appUrl}${path}`, init)).status
+  }
+  const form = (bytes: number) => 'email='.padEnd(bytes, 'x')
+  expect(await send('/login', form(2 * 1024 * 1024))).toBe(400)
+  expect(await send('/login', form(2 * 1024 * 1024 + 1))).toBe(413)
+  expect(await send('/login', new Blob([form(10)]).stream())).toBe(413)
+  expect(await send('/media', form(21 * 1024 * 1024))).toBe(302)
+  expect(await send('/media', form(21 * 1024 * 1024 + 1))).toBe(413)
+})
+
 test('an address that no page has never shows as our own fault', async () => {
   for (const path of [
     '/%',

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
+import { readdir, readlink } from 'node:fs/promises'
 import { createServer, type RequestListener, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -255,4 +255,26 @@ describe('a URL', () => {
     await web.stop()
     await site.end()
   })
+})
+
+test.runIf(process.platform === 'linux')('a picture whose reader goes away is closed', async () => {
+  const noise = { width: 1500, height: 1500, channels: 3 } as const
+  const large = await sharp(randomBytes(1500 * 1500 * 3), { raw: noise })
+    .png()
+    .toBuffer()
+  const { json } = await send(form(['file', new Blob([new Uint8Array(large)])]))
+  const open = async () => {
+    const folder = `/proc/${w.web.pid}/fd`
+    const links = (await readdir(folder)).map((fd) => readlink(join(folder, fd)).catch(() => ''))
+    return (await Promise.all(links)).filter((path) =>
+      path.includes(new URL(json.url).pathname.slice('/files/'.length)),
+    )
+  }
+  for (let i = 0; i < 5; i++) {
+    const reading = request(json.url).end()
+    const [answer] = await once(reading, 'response')
+    await once(answer, 'readable')
+    reading.destroy()
+  }
+  await until(async () => (await open()).length === 0)
 })
