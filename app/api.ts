@@ -99,6 +99,9 @@ export async function answer<Schema extends z.ZodType, Made extends Response>(
 ): Promise<TypedResponse<Answer> | Made> {
   const intent = String(form.get('intent') ?? '')
   form.delete('intent')
+  // Conform makes lists as long as a name's index says, and none of our forms has such a name or a long one.
+  if ([...form.keys()].some((name) => name.length > 100 || name.includes('[')))
+    throw json({ detail: 'This form is not one of ours.' }, 400)
   const submission = parseWithZod(form, { schema })
   const hideFields = [...form.keys()].filter((name) => /password|current/i.test(name)) // never sent back
   if (submission.status !== 'success') return json({ intent, result: submission.reply({ hideFields }) }, 400)

@@ -1,8 +1,8 @@
-import { pino } from 'pino'
 import { connect, type Db } from '../db/client.ts'
 import { InstallationError, joinInstallation } from '../db/embedded.ts'
 import { type Env, EnvError, readEnv } from '../db/env.ts'
 import { localFiles } from '../db/files.ts'
+import { createLog } from '../db/log.ts'
 import { isMigrated } from '../db/migrate.ts'
 import { serveHealth } from './health.ts'
 import { networks as allNetworks, type Networks } from './networks/registry.ts'
@@ -18,7 +18,7 @@ type Way = { env: Env; networks?: (installed: { db: Db; appUrl: string; plcUrl: 
  * Exits 1 when the worker ends unasked: whoever started it starts another. `networks` and `times` are for tests.
  */
 export async function run({ env, networks = allNetworks, times = realTimes }: Way): Promise<void> {
-  const log = pino({ level: env.logLevel, base: { process: 'worker' } })
+  const log = createLog('worker', env.logLevel)
   const { databaseUrl, secretKeys } = await joinInstallation(env)
   const { db, end } = connect(databaseUrl, { connections: env.databaseConnections, name: 'worker' })
   if (!(await isMigrated(db)))

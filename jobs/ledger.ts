@@ -30,6 +30,7 @@ export type Claimed = {
 /** How an attempt ended, for its record. */
 export type Ending = { outcome: string; message?: string | null; status?: number | null; reply?: string | null }
 
+/** A duration in milliseconds as an SQL interval. */
 export const ms = (duration: number): SQL => sql`(${duration} * interval '1 millisecond')`
 
 /** Clears a delivery's lease: with it goes every right to write something negative. */
@@ -272,6 +273,7 @@ export function endAttempt(settled: SQL, attemptNo: number | SQL, ending: Ending
     from ${settled} s where a.delivery_id = s.id and a.no = ${attemptNo} and a.ended_at is null`
 }
 
+/** An error as what `deliveries.error` takes. */
 export function json(value: DeliveryError): SQL {
   return sql`${JSON.stringify(value)}::jsonb`
 }

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
-import { endAttempt, leaseCleared, ms, preparedCleared } from './ledger.ts'
+import type { DeliveryError } from '../db/schema.ts'
+import { endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
 import { wakeAtDue, wakeChannel } from './queue.ts'
 import type { Times } from './times.ts'
 
@@ -87,8 +88,8 @@ export async function holdUnsent(tx: Tx, organisationId: string, channelId: stri
   await tx.execute(sql`
     with settled as (
       update deliveries set
-        state = case when maybe_out then 'needs_review'::delivery_state else 'held' end, next_attempt_at = null, ${preparedCleared}, ${leaseCleared},
-        error = '{"code":"channel_disconnected","message":"The channel was disconnected.","nextStep":"Connect it again: the post then goes out by itself."}'
+        state = case when maybe_out then 'needs_review'::delivery_state else 'held' end,
+        error = ${json(disconnectedError)}, next_attempt_at = null, ${preparedCleared}, ${leaseCleared}
       where organisation_id = ${organisationId} and channel_id = ${channelId} and state in ('scheduled', 'claimed')
       returning id, attempt_no
     )
@@ -125,6 +126,12 @@ export async function releaseHeld(tx: Tx, times: Times, organisationId: string, 
 // Whatever is edited, what is held stays so while its channel is out of reach.
 const isStillHeld = sql`(state = 'held' and exists (
   select from channels c where c.id = channel_id and c.status <> 'active'))`
+
+const disconnectedError: DeliveryError = {
+  code: 'channel_disconnected',
+  message: 'The channel was disconnected.',
+  nextStep: 'Connect it again: the post then goes out by itself.',
+}
 
 async function wakeFreed(tx: Tx, found: Found[]): Promise<void> {
   for (const { channelId, state } of found) if (state === 'claimed') await wakeChannel(tx, channelId)

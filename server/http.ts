@@ -9,6 +9,7 @@ import helmet from 'helmet'
 import type { Logger } from 'pino'
 import { pinoHttp } from 'pino-http'
 import { FileNotFound } from '../db/files.ts'
+import { withoutParameters } from '../db/log.ts'
 import { isMigrated } from '../db/migrate.ts'
 import { type Actor, memberOf } from './actor.ts'
 import { Failure, problemFrom } from './errors.ts'
@@ -66,6 +67,7 @@ export function createApp(serving: Serving): express.Express {
 const serializers = {
   req: ({ id, method, url }: { id: string; method: string; url: string }) => ({ id, method, path: url.split('?')[0] }),
   res: ({ statusCode }: { statusCode: number }) => ({ status: statusCode }),
+  err: withoutParameters,
 }
 
 function customProps(_req: IncomingMessage, res: ServerResponse) {
@@ -216,7 +218,7 @@ function isOwn(req: express.Request, appUrl: string): boolean {
 }
 
 const FormBytes = 2 * 1024 * 1024 // the longest text and twenty alt texts, percent-encoded
-const UploadBytes = 21 * 1024 * 1024
+const UploadBytes = 24 * 1024 * 1024 // a picture of 20 MB and a little more, so that the page says what is wrong
 
 // Remix reads a form into memory, whole and before anybody is known: how long it is must be said, and be bounded.
 function boundForms(req: express.Request, _res: express.Response, next: express.NextFunction): void {

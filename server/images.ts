@@ -4,6 +4,7 @@ import { fileTypeFromBuffer, fileTypeFromFile } from 'file-type'
 import sharp, { type Sharp } from 'sharp'
 import type { Files } from '../db/files.ts'
 import { mintName } from './secrets.ts'
+import { turns } from './turns.ts'
 
 /** The largest picture that is taken, as it is sent: API.md §5. */
 export const ImageBytesAtMost = 20 * 1024 * 1024
@@ -52,6 +53,9 @@ export type AcceptedImage = {
 sharp.block({ operation: ['VipsForeignLoad'] })
 sharp.unblock({ operation: ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif'].map((format) => `VipsForeignLoad${format}`) })
 sharp.cache(false)
+
+// Of the four threads that DNS shares; a turned picture of 50 megapixels takes 300 MB meanwhile.
+const inTurn = turns(2)
 
 /**
  * Take the picture in the file at `path`: stored upright in its own format, without metadata, in sRGB, beside a WebP
@@ -131,19 +135,4 @@ function decoded<T>(work: Promise<T>): Promise<T> {
 
 function newKey(extension: string): string {
   return `${mintName()}.${extension}`
-}
-
-let free = 2 // of the four threads that DNS shares; a turned picture of 50 megapixels takes 300 MB meanwhile
-const waiting: (() => void)[] = []
-
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (free > 0) free--
-  else await new Promise<void>((resolve) => waiting.push(resolve))
-  try {
-    return await work()
-  } finally {
-    const next = waiting.shift()
-    if (next) next()
-    else free++
-  }
 }

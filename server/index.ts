@@ -2,9 +2,10 @@ import { createServer, type Server } from 'node:http'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { broadcastDevReady } from '@remix-run/node'
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import { InstallationError } from '../db/embedded.ts'
 import { type Env, EnvError, readEnv } from '../db/env.ts'
+import { createLog } from '../db/log.ts'
 import { createApp } from './http.ts'
 import { install } from './installation.ts'
 
@@ -13,7 +14,7 @@ const DrainMs = 20_000
 /** The web process: read the environment, connect, listen, and on SIGTERM or SIGINT answer what is under way and end. */
 async function main(): Promise<void> {
   const env = readEnv()
-  const log = pino({ level: env.logLevel, base: { process: 'web' } })
+  const log = createLog('web', env.logLevel)
   const { installation, end } = await install(env)
   const root = resolve(import.meta.dirname, '..') // from server/ and from build/ alike
   const build = await import(pathToFileURL(join(root, 'build/remix/index.js')).href)

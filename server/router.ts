@@ -25,9 +25,9 @@ export const appRouter = router({
 
 const createCaller = callerFactory(appRouter)
 
-/** Every procedure, to be called in this process as the context's actor. */
 export type Api = ReturnType<typeof apiFor>
 
+/** Every procedure, to be called in this process as the context's actor. Each throws Failure, or tRPC's error around one. */
 export function apiFor(context: Context) {
   return createCaller(context)
 }

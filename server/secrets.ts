@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { Argon2id } from 'oslo/password'
+import { turns } from './turns.ts'
 
 const Base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const KeyPrefix = 'pak_live_'
@@ -64,36 +65,22 @@ export function sameDigest(a: Uint8Array, b: Uint8Array): boolean {
 
 // OWASP's second recommendation for Argon2id; about 50 ms and 19 MiB each.
 const argon = new Argon2id({ memorySize: 19_456, iterations: 2, parallelism: 1 })
-const AtOnce = 4
-let free = AtOnce
-const waiting: (() => void)[] = []
+const inTurn = turns(4)
 
 /** Argon2id of a password, in PHC form. At most 4 are computed at once, or a burst of sign-ins takes all the memory. */
 export function hashPassword(password: string): Promise<string> {
-  return oneOfFew(() => argon.hash(password.normalize('NFKC')))
+  return inTurn(() => argon.hash(password.normalize('NFKC')))
 }
 
 /** Whether `password` is the one of `hash`; null (nobody has that e-mail) takes as long and says no. */
 export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
   dummy ??= hashPassword(mintToken())
   const against = hash ?? (await dummy)
-  const same = await oneOfFew(() => argon.verify(against, password.normalize('NFKC')))
+  const same = await inTurn(() => argon.verify(against, password.normalize('NFKC')))
   return same && hash !== null
 }
 
 let dummy: Promise<string> | undefined
-
-async function oneOfFew<T>(work: () => Promise<T>): Promise<T> {
-  if (free === 0) await new Promise<void>((go) => waiting.push(go))
-  else free--
-  try {
-    return await work()
-  } finally {
-    const next = waiting.shift()
-    if (next) next()
-    else free++
-  }
-}
 
 function randomBase62(length: number): string {
   let text = ''

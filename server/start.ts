@@ -2,9 +2,10 @@ import { get } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import { type Installation, InstallationError, joinInstallation, NotRunning, startEmbedded } from '../db/embedded.ts'
 import { type Env, EnvError, readEnv, variablesWith } from '../db/env.ts'
+import { createLog } from '../db/log.ts'
 import { migrate } from '../db/migrate.ts'
 import { keepRunning } from './child.ts'
 import { developPages } from './develop.ts'
@@ -116,7 +117,7 @@ async function answers({ appUrl, port, host }: Env): Promise<void> {
 async function main(): Promise<void> {
   const changes: Record<string, string> = process.argv.includes('--dev') ? { NODE_ENV: 'development' } : {}
   const env = readEnv(variablesWith(changes))
-  const log = pino({ level: env.logLevel, base: { process: 'start' } })
+  const log = createLog('start', env.logLevel)
   if (process.argv.includes('--migrate')) return migrateOnly(env, log)
 
   const starting = startAll(changes, log)

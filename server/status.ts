@@ -93,6 +93,7 @@ export type PostRow = {
   media: string[]
 }
 
+/** A row of `postView` as callers see it: instants in ISO 8601, `channelIds` without those cancelled. */
 export function showPost(row: PostRow): Post {
   return {
     id: row.id,
