@@ -214,8 +214,8 @@ test('a form larger than any page has is refused before it is read, told or stre
   expect(await send('/login', form(2 * 1024 * 1024))).toBe(400)
   expect(await send('/login', form(2 * 1024 * 1024 + 1))).toBe(413)
   expect(await send('/login', new Blob([form(10)]).stream())).toBe(413)
-  expect(await send('/media', form(21 * 1024 * 1024))).toBe(302)
-  expect(await send('/media', form(21 * 1024 * 1024 + 1))).toBe(413)
+  expect(await send('/media', form(24 * 1024 * 1024))).toBe(302)
+  expect(await send('/media', form(24 * 1024 * 1024 + 1))).toBe(413)
 })
 
 test('an address that no page has never shows as our own fault', async () => {
