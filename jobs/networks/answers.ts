@@ -1,9 +1,10 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Answer } from '../outbound.ts'
 import { PublishError } from './network.ts'
 
 const ReplyLength = 2000
 const ReasonLength = 300
+const AddressLength = 2000
 const LongestWaitMs = 7 * 24 * 3_600_000
 
 // 4xx that say nothing about whether the request was carried out: too slow, in conflict with its own twin, too early.
@@ -45,6 +46,19 @@ export function readAs<T extends z.ZodType>(
     cause: parsed.error,
   })
 }
+
+/**
+ * An address that a network gives of something of its own: http or https, made well-formed. Anything else counts as
+ * absent (null): it becomes a link on our pages, where `javascript:` would run.
+ */
+export const WebAddress = z
+  .string()
+  .nullish()
+  .catch(null)
+  .transform((given) => {
+    const url = given && URL.canParse(given) ? new URL(given) : null
+    return url && /^https?:$/.test(url.protocol) && url.href.length <= AddressLength ? url.href : null
+  })
 
 /** The JSON of an answer; undefined when it is none. */
 export function bodyOf(answer: Answer): unknown {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { ChannelLimits } from '../../db/schema.ts'
 import type { Answer, Outbound } from '../outbound.ts'
-import { bodyOf, plainReason } from './answers.ts'
+import { bodyOf, plainReason, WebAddress } from './answers.ts'
 import { ConnectError, type ConnectedAccount, type Connecting } from './network.ts'
 import { originOf, reaching } from './origin.ts'
 
@@ -33,9 +33,9 @@ const Account = z.object({
   id: z.string().min(1),
   username: z.string(),
   display_name: z.string().nullish(),
-  url: z.string().nullish(),
-  avatar: z.string().nullish(),
-  avatar_static: z.string().nullish(),
+  url: WebAddress,
+  avatar: WebAddress,
+  avatar_static: WebAddress,
 })
 const count = z.number().int().positive().optional().catch(undefined)
 const Instance = z.object({
@@ -141,8 +141,8 @@ async function finish(
     remoteAccount: `${host}/${account.id}`,
     name: account.display_name || account.username,
     handle: `@${account.username}@${host}`,
-    url: account.url ?? null,
-    pictureUrl: account.avatar_static || account.avatar || null,
+    url: account.url,
+    pictureUrl: account.avatar_static ?? account.avatar,
     limits: await limitsOf(instance, outbound),
     credential: { instance, token, accountId: account.id },
   }

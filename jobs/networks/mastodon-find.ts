@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Answer } from '../outbound.ts'
-import { readAs } from './answers.ts'
+import { readAs, WebAddress } from './answers.ts'
 import { sameText } from './mastodon-text.ts'
 import { type Publication, PublishError } from './network.ts'
 
@@ -18,8 +18,8 @@ const Statuses = z.array(
     created_at: z.coerce.date(),
     content: z.string(),
     text: z.string().nullish(), // the source, where a server gives it (GoToSocial, snac2)
-    url: z.string().nullish(),
-    uri: z.string().nullish(),
+    url: WebAddress,
+    uri: WebAddress,
     reblog: z.unknown(),
     media_attachments: z.array(z.unknown()).default([]),
   }),
@@ -53,7 +53,7 @@ export async function findStatus(
   )
   for (const status of statuses.reverse()) {
     if (status.reblog || status.media_attachments.length !== mediaCount || !sameText(text, status)) continue
-    if (!(await isTaken(status.id))) return { remoteId: status.id, url: status.url ?? status.uri ?? null }
+    if (!(await isTaken(status.id))) return { remoteId: status.id, url: status.url ?? status.uri }
   }
   return null
 }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Answer } from '../outbound.ts'
-import { bodyOf, failureOf, plainReason, readAs, recordOf } from './answers.ts'
+import { bodyOf, failureOf, plainReason, readAs, recordOf, WebAddress } from './answers.ts'
 import { mastodonConnecting } from './mastodon-connect.ts'
 import { findStatus } from './mastodon-find.ts'
 import { type Content, type Network, type PostMedia, type Publication, PublishError, type Session } from './network.ts'
@@ -14,7 +14,7 @@ const LongestPollMs = 5000
 
 const Credential = z.object({ instance: z.string(), token: z.string(), accountId: z.string() })
 const Prepared = z.object({ status: z.string(), visibility: z.literal('public'), media_ids: z.array(z.string()) })
-const Status = z.object({ id: z.string().min(1), url: z.string().nullish(), uri: z.string().nullish() })
+const Status = z.object({ id: z.string().min(1), url: WebAddress, uri: WebAddress })
 const Attachment = z.object({ id: z.string().min(1) })
 const Problem = z.object({ error: z.string(), error_description: z.string().optional() })
 
@@ -55,7 +55,7 @@ async function send(
   })
   if (!answer.ok) throw failure(answer, token)
   const status = readAs(Status, answer, { network: Name, secrets: [token] })
-  return { remoteId: status.id, url: status.url ?? status.uri ?? null, ...recordOf(answer, [token]) }
+  return { remoteId: status.id, url: status.url ?? status.uri, ...recordOf(answer, [token]) }
 }
 
 /** https://docs.joinmastodon.org/methods/media/#v2. v1 is the same, but ends only when the file is processed. */

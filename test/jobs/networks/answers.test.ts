@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { plainReason, retryAtOf } from '../../../jobs/networks/answers.ts'
+import { plainReason, retryAtOf, WebAddress } from '../../../jobs/networks/answers.ts'
 
 const now = new Date('2026-11-21T10:00:00Z')
 
@@ -40,4 +40,23 @@ test('a date is meant by the clock of the server that wrote it', () => {
 test("a network's own sentence is shown plain, on one line and cut", () => {
   expect(plainReason(' <p>Too\n\tlong\0</p> ')).toBe('Too long')
   expect(plainReason('x'.repeat(1000))).toHaveLength(300)
+})
+
+test.each([
+  ['https://x.test/@ada', 'https://x.test/@ada'],
+  ['HTTP://X.test', 'http://x.test/'],
+  ['https://x.test/\0\ud800', 'https://x.test/%00%EF%BF%BD'],
+  ['javascript:alert(1)', null],
+  [' javascript://x.test/%0aalert(1)', null],
+  ['data:text/html,x', null],
+  ['/@ada', null],
+  [7, null],
+  [null, null],
+  [undefined, null],
+])('an address that a network gives as %j is %j to us', (given, shown) => {
+  expect(WebAddress.parse(given)).toBe(shown)
+})
+
+test('an address that a network gives is not endless', () => {
+  expect(WebAddress.parse(`https://x.test/${'x'.repeat(2000)}`)).toBeNull()
 })

@@ -62,6 +62,15 @@ test('a server without PKCE and without the newer instance page is connected as 
   expect(account.limits).toMatchObject({ textLength: 900, mediaCount: 4 })
 })
 
+test('an address of the account or its picture that is not on the web counts as absent', async () => {
+  const server = await aServer()
+  const { kept } = await begin({ instance: server.url }, { redirectUri, state: 'st', outbound })
+  const body = { id: '11', username: 'ada', url: 'javascript:alert(1)', avatar_static: 'file:///etc/passwd' }
+  server.next('GET /api/v1/accounts/verify_credentials', { status: 200, body })
+  const account = await finish(kept, { redirectUri, code: server.code, outbound })
+  expect(account).toMatchObject({ name: 'ada', url: null, pictureUrl: null })
+})
+
 test('a code that is not good, and a server that is none, are told in a sentence', async () => {
   const server = await aServer()
   const { kept } = await begin({ instance: server.url }, { redirectUri, state: 'st', outbound })

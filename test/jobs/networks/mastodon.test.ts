@@ -51,6 +51,20 @@ describe('sending', () => {
     await it.close()
   })
 
+  test('an address of the status that is not on the web counts as absent', async () => {
+    const it = await stand()
+    const uri = 'https://x.test/statuses/7'
+    for (const [body, url] of [
+      [{ id: '7', url: 'javascript:alert(1)', uri }, uri],
+      [{ id: '7', url: 'javascript:alert(1)', uri: 'data:text/html,x' }, null],
+      [{ id: '7', url: 7, uri: null }, null],
+    ] as const) {
+      it.server.next('POST /api/v1/statuses', { status: 200, body })
+      expect(await it.network.send(await ready(it), it.session)).toMatchObject({ remoteId: '7', url })
+    }
+    await it.close()
+  })
+
   test('images go up in order with their alternative texts, and are waited for', async () => {
     const it = await stand({ pollsOfMedia: 2 })
     const images = [await anImage({ alt: 'first' }), await anImage({ alt: 'second' })]
@@ -116,6 +130,11 @@ describe('finding what may be out there', () => {
     const shown = it.server.show({ content: '<b>bold</b> &#128578;', text: '**bold** :-)' })
     expect(await find('**bold** :-)')).toMatchObject({ remoteId: shown.id, url: shown.url })
     expect(await find('bold 🙂')).toBeNull()
+  })
+
+  test('an address that is not on the web is not believed', async () => {
+    it.server.show({ content: 'Elsewhere', url: 'javascript:alert(1)' })
+    expect(await find('Elsewhere')).toMatchObject({ url: null })
   })
 
   test('what is not ours is not found: other text, other count of media, a boost, older, taken', async () => {
