@@ -8,7 +8,8 @@ import { ConnectError, type ConnectedAccount, type Connecting } from './network.
 import { originOf, reaching } from './origin.ts'
 
 const Handle = /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?$/
-const Did = /^did:(plc|web):[\w.:%-]+$/
+// https://atproto.com/specs/did: of the web only hosts, their port encoded.
+const Did = /^did:(plc:[\w.:-]+|web:[\w.-]+(%3[aA]\d+)?)$/
 
 // app.bsky.feed.post and app.bsky.embed.images; images that are too large are made smaller while preparing.
 const Limits: ChannelLimits = {
@@ -22,7 +23,12 @@ const Limits: ChannelLimits = {
 const DidDocument = z.object({
   service: z.array(z.object({ id: z.string(), serviceEndpoint: z.unknown() })).default([]),
 })
-const Created = z.object({ did: z.string(), handle: z.string(), accessJwt: z.string(), refreshJwt: z.string() })
+const Created = z.object({
+  did: z.string().regex(Did),
+  handle: z.string(),
+  accessJwt: z.string(),
+  refreshJwt: z.string(),
+})
 const Profile = z.object({
   value: z.object({
     displayName: z.string().optional().catch(undefined),
@@ -74,8 +80,9 @@ async function didByDns(handle: string): Promise<string | null> {
 }
 
 async function pdsOfDid(did: string, plcUrl: string, outbound: Outbound): Promise<string> {
-  const origin = did.startsWith('did:web:') ? `https://${decodeURIComponent(did.slice('did:web:'.length))}` : plcUrl
-  const url = did.startsWith('did:web:') ? `${origin}/.well-known/did.json` : `${origin}/${did}`
+  const [, host] = did.match(/^did:web:(.*)$/) ?? []
+  const origin = host ? originOf(decodeURIComponent(host), 'handle') : plcUrl
+  const url = host ? `${origin}/.well-known/did.json` : `${origin}/${did}`
   const answer = await reaching(origin, 'handle', () => outbound.get(url))
   const document = DidDocument.safeParse(bodyOf(answer))
   const service = document.data?.service.find(({ id }) => id.endsWith('#atproto_pds'))

@@ -82,6 +82,31 @@ test('what is wrong is told beside its field', async () => {
   }
 })
 
+test('a server whose account is none of the protocol is not believed', async () => {
+  const body = { did: 'javascript:alert(1)', handle: 'ada.test', accessJwt: 'a', refreshJwt: 'b' }
+  server.next('POST /xrpc/com.atproto.server.createSession', { status: 200, body })
+  await expect(connect({ handle: 'ada.test', pds: server.url })).rejects.toThrow(
+    'does not answer like a Bluesky server',
+  )
+})
+
+test('what is no handle, DID or server is told beside its field, however it is encoded', async () => {
+  for (const handle of [
+    'did:web:%zz',
+    'did:web:',
+    'did:web:a%3A99999',
+    'did:web:%00',
+    'did:web:x%2f..%2fy',
+    'did:plc:%',
+  ])
+    expect([handle, await connect({ handle }).catch((thrown) => thrown)]).toMatchObject([handle, { field: 'handle' }])
+  for (const pds of ['did:web:%zz', 'https://%zz', 'https://x:99999', '%', 'http://'])
+    expect([pds, await connect({ handle: 'ada.test', pds }).catch((thrown) => thrown)]).toMatchObject([
+      pds,
+      { field: 'pds' },
+    ])
+})
+
 test('a server that answers for another account is not believed', async () => {
   const body = { did: 'did:plc:mallory', handle: 'ada.test', accessJwt: 'a', refreshJwt: 'b' }
   server.next('POST /xrpc/com.atproto.server.createSession', { status: 200, body })
