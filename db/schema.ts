@@ -92,6 +92,7 @@ export const sessions = pgTable(
       foreignColumns: [memberships.organisationId, memberships.accountId],
     }).onDelete('cascade'),
     index('sessions_account').on(t.accountId),
+    index('sessions_expiry').on(t.expiresAt), // the sweep
   ],
 )
 
@@ -463,7 +464,10 @@ export const authorizationRequests = pgTable(
     decidedAt: instant(),
     expiresAt: instant().notNull(),
   },
-  (t) => [index('authorization_requests_expiry').on(t.expiresAt)],
+  (t) => [
+    index('authorization_requests_expiry').on(t.expiresAt), // the sweep
+    index('authorization_requests_session').on(t.sessionId), // a session that ends takes its own along
+  ],
 )
 
 // One consent of one organisation to one app. Tokens end with it.
@@ -529,7 +533,8 @@ export const accessTokens = pgTable(
   (t) => [index('access_tokens_grant').on(t.grantId), index('access_tokens_code').on(t.codeId)],
 )
 
-// What was done with keys, apps and consents: only ever added to. `detail` holds names and ids, never a secret.
+// What was done with keys, apps and consents. Only ever added to: triggers of 0002_trail.sql refuse everything else.
+// `detail` holds names and ids, never a secret.
 export const activity = pgTable(
   'activity',
   {
