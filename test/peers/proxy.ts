@@ -41,7 +41,9 @@ export async function startProxy(target: string): Promise<Proxy> {
 }
 
 async function forward(target: string, { method, url, headers }: IncomingMessage, body: Buffer) {
-  const call = request(new URL(url ?? '/', target), { method, headers: { ...headers, host: new URL(target).host } })
+  const path = new URL(url ?? '/', target)
+  const agent = false // a connection kept from the last call may be one that the server is just closing
+  const call = request(path, { method, headers: { ...headers, host: path.host }, agent })
   const [answer] = (await once(call.end(body), 'response')) as [IncomingMessage]
   return answer
 }
