@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { expect, test } from 'vitest'
-import { connect } from '../../db/client.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect, type Db, isDatabaseAway, type Tx } from '../../db/client.ts'
 import { testDatabase } from '../database.ts'
 import { until } from '../processes.ts'
 
@@ -17,3 +17,91 @@ test('a connection is kept for good, and with it the locks of its session', asyn
   await end()
   await database.end()
 })
+
+describe('a connection that the server ends in the middle of a transaction', () => {
+  let database: Awaited<ReturnType<typeof testDatabase>>
+  let only: { db: Db; end: () => Promise<void> } // one connection: the next user has the same slot
+
+  beforeAll(async () => {
+    database = await testDatabase()
+    only = connect(database.url, { connections: 1, name: 'test' })
+    await database.db.execute(sql`create table notes (text text)`)
+  })
+  afterAll(async () => {
+    await only.end()
+    await database.end()
+  })
+
+  test('during a statement: the caller hears that the database is away, and the pool goes on', async () => {
+    const cut = only.db.transaction(async (tx) => {
+      const pid = await pidOf(tx)
+      await Promise.all([tx.execute(sql`select pg_sleep(30)`), endConnection(pid)])
+    })
+
+    await expect(cut).rejects.toSatisfy(isDatabaseAway)
+    await expect(only.db.execute(sql`select 1 as one`)).resolves.toEqual([{ one: 1 }])
+  })
+
+  test('between two statements: what comes after is refused, and never runs in the transaction of somebody else', async () => {
+    let goOn = () => {}
+    const waiting = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    let after: Promise<unknown> = Promise.resolve()
+    const cut = only.db.transaction(async (tx) => {
+      await endConnection(await pidOf(tx))
+      await waiting
+      after = tx.execute(sql`insert into notes values ('too late')`)
+      await after
+    })
+    await expect(cut).rejects.toSatisfy(isDatabaseAway)
+
+    await only.db.transaction(async (tx) => {
+      await tx.execute(sql`insert into notes values ('first')`)
+      goOn()
+      await until(async () => (await settled(after)) === 'rejected')
+      await tx.execute(sql`insert into notes values ('second')`)
+    })
+    const notes = await only.db.execute(sql`select text from notes order by text`)
+    expect([...notes]).toEqual([{ text: 'first' }, { text: 'second' }])
+    await expect(after).rejects.toSatisfy(isDatabaseAway)
+  })
+
+  test('inside a savepoint: the outer transaction ends with it', async () => {
+    const cut = only.db.transaction(async (tx) => {
+      const pid = await pidOf(tx)
+      await tx.transaction((inner) => Promise.all([inner.execute(sql`select pg_sleep(30)`), endConnection(pid)]))
+    })
+
+    await expect(cut).rejects.toSatisfy(isDatabaseAway)
+    await expect(only.db.execute(sql`select 1 as one`)).resolves.toEqual([{ one: 1 }])
+  })
+
+  test('a transaction that swallows the news is not called committed', async () => {
+    const cut = only.db.transaction(async (tx) => {
+      const pid = await pidOf(tx)
+      await Promise.allSettled([tx.execute(sql`select pg_sleep(30)`), endConnection(pid)])
+      return 'done'
+    })
+
+    await expect(cut).rejects.toSatisfy(isDatabaseAway)
+  })
+
+  async function pidOf(tx: Tx): Promise<number> {
+    const [row] = await tx.execute<{ pid: number }>(sql`select pg_backend_pid() as pid`)
+    return row!.pid
+  }
+
+  async function endConnection(pid: number): Promise<void> {
+    await database.db.execute(sql`select pg_terminate_backend(${pid})`)
+    await until(async () => {
+      const [row] = await database.db.execute(sql`select from pg_stat_activity where pid = ${pid}`)
+      return row === undefined
+    })
+  }
+})
+
+async function settled(promise: Promise<unknown>): Promise<'fulfilled' | 'rejected'> {
+  const [result] = await Promise.allSettled([promise])
+  return result!.status
+}
