@@ -57,20 +57,21 @@ export function searchFor(next: string): string {
   return next === '/' ? '' : `?next=${encodeURIComponent(next)}`
 }
 
-export type Problem = { status: number; detail: string; errors: Fault[] }
+export type Problem = { status: number; detail: string; errors: Fault[]; headers: Record<string, string> }
 
 /**
- * What a person is shown of a failure that a procedure threw: the HTTP status, the sentence, and each thing that is
- * wrong with its path. Known by its shape, since the class lives in another module graph. Rethrows everything else.
+ * What a person is shown of a failure that a procedure threw: the HTTP status with the headers that belong to it, the
+ * sentence, and each thing that is wrong with its path. Known by its shape, since the class lives in another module graph. Rethrows everything else.
  */
 export function problemOf(error: unknown): Problem {
   if (isFailure(error)) {
-    const { detail, errors } = error
-    return { status: getHTTPStatusCodeFromError(error), detail, errors }
+    const { detail, errors, retryAfterSeconds } = error
+    const headers: Problem['headers'] = retryAfterSeconds === null ? {} : { 'Retry-After': String(retryAfterSeconds) }
+    return { status: getHTTPStatusCodeFromError(error), detail, errors, headers }
   }
   if (isRefusedInput(error)) {
     const errors = error.cause.issues.map(({ path, code, message }) => ({ path: nameOf(path), code, message }))
-    return { status: 400, detail: 'What was asked for is not as it must be.', errors }
+    return { status: 400, detail: 'What was asked for is not as it must be.', errors, headers: {} }
   }
   throw error
 }
@@ -80,8 +81,8 @@ export async function shown<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading
   } catch (error) {
-    const { status, detail } = problemOf(error)
-    throw json({ detail }, { status })
+    const { detail, status, headers } = problemOf(error)
+    throw json({ detail }, { status, headers })
   }
 }
 
@@ -110,8 +111,9 @@ export async function answer<Schema extends z.ZodType, Made extends Response>(
     if (made instanceof Response) return made
     return json({ intent, said: made.said, result: submission.reply({ resetForm: made.reset ?? false }) })
   } catch (error) {
-    const { status, detail, errors } = problemOf(error)
-    return json({ intent, result: submission.reply({ ...besideFields(form, detail, errors), hideFields }) }, status)
+    const { status, detail, errors, headers } = problemOf(error)
+    const result = submission.reply({ ...besideFields(form, detail, errors), hideFields })
+    return json({ intent, result }, { status, headers })
   }
 }
 
@@ -125,7 +127,9 @@ function besideFields(form: FormData, detail: string, errors: Fault[]) {
   return { fieldErrors, ...(formErrors.length > 0 ? { formErrors } : {}) }
 }
 
-function isFailure(error: unknown): error is TRPCError & { detail: string; errors: Fault[] } {
+type Failure = { detail: string; errors: Fault[]; retryAfterSeconds: number | null }
+
+function isFailure(error: unknown): error is TRPCError & Failure {
   return error instanceof Error && 'failure' in error && 'code' in error && 'detail' in error && 'errors' in error
 }
 

@@ -18,6 +18,11 @@ export default function handleRequest(
   entry: EntryContext,
   { nonce, requestId, report }: AppLoadContext,
 ): Promise<Response> {
+  const { loaderHeaders, actionHeaders } = entry.staticHandlerContext
+  for (const given of [...Object.values(loaderHeaders), ...Object.values(actionHeaders)]) {
+    const wait = given.get('Retry-After')
+    if (wait) headers.set('Retry-After', wait) // of what a route answers, Remix gives a document the cookies alone
+  }
   return new Promise((resolve, reject) => {
     const { pipe } = renderToPipeableStream(
       <RequestContext.Provider value={{ nonce, requestId }}>

@@ -94,8 +94,13 @@ function failureFrom(error: unknown): Failure {
   if (cause instanceof Failure) return cause
   // tRPC puts the input's ZodError under BAD_REQUEST; one from anywhere else is our own fault.
   if (error instanceof TRPCError && error.code === 'BAD_REQUEST' && cause instanceof ZodError) return formFailure(cause)
-  if (isDatabaseAway(cause)) return new Failure('unavailable', { retryAfterSeconds: 5, cause })
+  if (isDatabaseAway(cause)) return unavailable(cause)
   return new Failure('internal', { cause: error })
+}
+
+/** The database's absence, as the catalogue has it. */
+export function unavailable(cause: unknown): Failure {
+  return new Failure('unavailable', { retryAfterSeconds: 5, cause })
 }
 
 /** Every fault of a form at once. */

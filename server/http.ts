@@ -290,10 +290,12 @@ function lastResort(installation: Installation): express.ErrorRequestHandler {
   return (error, req, res, _next) => {
     // Express and its parts put a status on what a caller did: an address that is no text is 400.
     const isTheirs = error instanceof Error && 'status' in error && Number(error.status) < 500
-    const { status, title, detail } = problemFrom(isTheirs ? new Failure('invalid_request', { cause: error }) : error)
+    const { status, title, detail, retryAfterSeconds } = problemFrom(
+      isTheirs ? new Failure('invalid_request', { cause: error }) : error,
+    )
     if (status >= 500) req.log.error({ err: error }, 'request failed')
     if (res.headersSent) return void res.destroy()
-    const retry = status === 503 ? { 'Retry-After': '5' } : {}
+    const retry = retryAfterSeconds === null ? {} : { 'Retry-After': String(retryAfterSeconds) }
     res.status(status).set({ ...retry, 'Cache-Control': 'no-store' })
     res.type('text').send(`${title}\n${detail}\n\n${installation.env.appUrl}\nRequest ${req.id}\n`)
   }

@@ -1,6 +1,6 @@
 import { initTRPC } from '@trpc/server'
 import type { Logger } from 'pino'
-import type { Db } from '../db/client.ts'
+import { type Db, isDatabaseAway } from '../db/client.ts'
 import type { Env } from '../db/env.ts'
 import type { Files } from '../db/files.ts'
 import type { Role } from '../db/schema.ts'
@@ -8,7 +8,7 @@ import type { KeyRing } from '../db/sealed.ts'
 import type { Networks } from '../jobs/networks/registry.ts'
 import type { Outbound } from '../jobs/outbound.ts'
 import type { Actor } from './actor.ts'
-import { Failure } from './errors.ts'
+import { Failure, unavailable } from './errors.ts'
 import type { Scope } from './forms.ts'
 
 /** What the process has, the same for each request. */
@@ -37,17 +37,21 @@ const t = initTRPC.context<Context>().meta<{ scope?: Scope }>().create()
 export const router = t.router
 export const callerFactory = t.createCallerFactory
 
-/** For anybody. */
-export const open = t.procedure
+/** For anybody. An absent database is a failure like any other, so that pages need not know the driver's errors. */
+export const open = t.procedure.use(async ({ next }) => {
+  const result = await next()
+  if (!result.ok && isDatabaseAway(result.error.cause)) throw unavailable(result.error.cause)
+  return result
+})
 
 /** For whoever has a credential or a session, whatever it may do. */
-export const authenticated = t.procedure.use(({ ctx, next }) => {
+export const authenticated = open.use(({ ctx, next }) => {
   if (!ctx.actor) throw new Failure('unauthenticated')
   return next({ ctx: { actor: ctx.actor, organisationId: ctx.actor.organisationId } })
 })
 
 /** For a person who is signed in. */
-export const signedIn = t.procedure.use(({ ctx, next }) => {
+export const signedIn = open.use(({ ctx, next }) => {
   if (ctx.actor?.kind !== 'member') throw new Failure('unauthenticated', { detail: 'Sign in first.' })
   return next({ ctx: { actor: ctx.actor, organisationId: ctx.actor.organisationId } })
 })

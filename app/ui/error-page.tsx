@@ -6,6 +6,7 @@ const headings: Record<number, string> = {
   403: 'Not for your role',
   404: 'There is nothing here',
   429: 'One moment',
+  503: 'One moment',
 }
 
 /** What a page shows that could not be made: a failure of the catalogue by its sentence, ours by the request's id. */
@@ -21,7 +22,7 @@ export function ErrorPage({ error }: { error: unknown }) {
         {headings[status] ?? (isOurs ? 'Something went wrong on our side' : 'This did not work')}
       </h1>
       <p className="mx-auto mt-2 max-w-md text-muted">
-        {isOurs
+        {isOurs && status !== 503
           ? 'What you see here is not your fault, and your posts go on. Try again; if it stays, tell your operator.'
           : sentenceOf(error)}
       </p>

@@ -1,0 +1,117 @@
+import { once } from 'node:events'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { aChannel, anOrganisation } from '../builders.ts'
+import { testDatabase } from '../database.ts'
+import { type Site, type Started, startWeb, testSite, until } from '../processes.ts'
+import { aBrowser } from './browser.ts'
+import { callApi, expectProblem } from './web.ts'
+
+let database: Awaited<ReturnType<typeof testDatabase>>
+let door: Awaited<ReturnType<typeof aDoor>>
+let site: Site
+let web: Started
+let key: string
+let feed: string
+let browser: ReturnType<typeof aBrowser>
+const password = 'a good password'
+const ada = { email: 'ada@example.org', password }
+const works = { name: 'Ada', organisation: 'Works' }
+beforeAll(async () => {
+  database = await testDatabase()
+  door = await aDoor(database.url)
+  site = await testSite(door.url)
+  web = await startWeb(site)
+  const own = await anOrganisation(database.db)
+  key = own.key
+  feed = `/feeds/${await aChannel(database.db, site.secretKey, { ...own, network: 'feed' })}`
+  browser = aBrowser(site.appUrl)
+  expect((await browser.post('/signup', { ...ada, ...works })).status).toBe(302)
+})
+afterAll(async () => {
+  await web.stop()
+  await door.shut()
+  await site.end()
+  await database.end()
+})
+
+/** A way to the tests' PostgreSQL that can be shut: connections break off, and new ones are refused. */
+async function aDoor(url: string) {
+  const { hostname, port } = new URL(url)
+  const sockets = new Set<Socket>()
+  const server: Server = createServer((socket) => {
+    const there = connect(Number(port), hostname)
+    for (const [one, other] of [
+      [socket, there],
+      [there, socket],
+    ] as const) {
+      sockets.add(one)
+      one.on('error', () => {}).on('close', () => sockets.delete(one) && other.destroy())
+      one.pipe(other)
+    }
+  })
+  const open = async (at: number) => {
+    server.listen(at, '127.0.0.1')
+    await once(server, 'listening')
+    return (server.address() as { port: number }).port
+  }
+  const own = await open(0)
+  const through = new URL(url)
+  through.host = `127.0.0.1:${own}`
+  return {
+    url: through.href,
+    open: () => open(own),
+    shut: async () => {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await once(server, 'close')
+    },
+  }
+}
+
+const strange = () => aBrowser(site.appUrl)
+const asked: [string, () => Promise<{ status: number; headers: Headers; text: string }>][] = [
+  ['signing in', () => strange().post('/login', ada)],
+  ['signing up', () => strange().post('/signup', { ...ada, ...works, email: 'eve@example.org' })],
+  ['a feed', () => strange().get(feed)],
+  ['an item of a feed', () => strange().get(`${feed}/01890000-0000-7000-8000-000000000000`)],
+  ['Atom', () => strange().get(`${feed}/atom.xml`)],
+  ['JSON Feed', () => strange().get(`${feed}/feed.json`)],
+  ['a page with a session', () => browser.get('/')],
+  ['a form with a session', () => browser.post('/settings/account', { intent: 'everywhere' })],
+]
+
+describe('while the database is away', () => {
+  beforeEach(async () => {
+    await door.shut()
+    return async () => {
+      await door.open()
+      await until(async () => (await fetch(`${site.appUrl}/readyz`)).ok)
+    }
+  })
+
+  test.each(asked)('%s says so, and when to try again', async (_, ask) => {
+    const { status, headers, text } = await ask()
+    expect([status, headers.get('retry-after')]).toEqual([503, '5'])
+    expect(text).toContain('not available at this moment')
+    expect(text).not.toMatch(/ECONN|postgres|select .* from|\bat .*:\d+:\d+/)
+  })
+
+  test('the form of who signs in keeps what was typed, the password aside', async () => {
+    const { text } = await strange().post('/login', ada)
+    expect(text).toContain('value="ada@example.org"')
+    expect(text).not.toContain(password)
+  })
+
+  test('the API says so', async () => {
+    const answer = await callApi(site.appUrl, 'GET', '/me', { key })
+    expectProblem(answer, 503, 'unavailable')
+    expect(answer.headers.get('retry-after')).toBe('5')
+  })
+})
+
+test('when the database is back, so is everything, and nobody was signed out', async () => {
+  expect((await browser.get('/settings/account')).status).toBe(200)
+  expect((await strange().get(feed)).status).toBe(200)
+  expect((await strange().post('/login', ada)).status).toBe(302)
+})
