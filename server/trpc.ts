@@ -40,7 +40,8 @@ export const callerFactory = t.createCallerFactory
 /** For anybody. An absent database is a failure like any other, so that pages need not know the driver's errors. */
 export const open = t.procedure.use(async ({ next }) => {
   const result = await next()
-  if (!result.ok && isDatabaseAway(result.error.cause)) throw unavailable(result.error.cause)
+  const error = result.ok || result.error instanceof Failure ? null : result.error // a Failure's cause is somebody else's server
+  if (error && isDatabaseAway(error.cause)) throw unavailable(error.cause)
   return result
 })
 

@@ -115,3 +115,10 @@ test('when the database is back, so is everything, and nobody was signed out', a
   expect((await strange().get(feed)).status).toBe(200)
   expect((await strange().post('/login', ada)).status).toBe(302)
 })
+
+test("a network's server that refuses the call is not taken for the database", async () => {
+  const form = { network: 'mastodon', 'input.instance': 'http://127.0.0.1:9' }
+  const { status, text } = await browser.post('/channels?connect=mastodon', form)
+  expect(status).toBe(422)
+  expect(text).toContain('127.0.0.1:9 cannot be reached')
+})
