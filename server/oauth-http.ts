@@ -127,13 +127,18 @@ function setText(parameters: Parameters, name: string, value: string): void {
 }
 
 /** The client by HTTP Basic or by the body, never by both (RFC 6749 §2.3.1). */
-async function clientOf({ db }: Installation, req: Request, parameters: Parameters, address: string): Promise<Client> {
+async function clientOf(
+  installation: Installation,
+  req: Request,
+  parameters: Parameters,
+  address: string,
+): Promise<Client> {
   const basic = basicOf(req.headers.authorization)
   const [id, secret] = [parameters.get('client_id') ?? null, parameters.get('client_secret') ?? null]
-  if (!basic) return authenticateClient(db, id, secret, address)
+  if (!basic) return authenticateClient(installation, id, secret, address)
   if (secret !== null || (id !== null && basic.id !== null && id !== basic.id))
     throw new OAuthError('invalid_request', 'Send the client secret once: by HTTP Basic or in the body.')
-  return authenticateClient(db, basic.id, basic.secret, address)
+  return authenticateClient(installation, basic.id, basic.secret, address)
 }
 
 function basicOf(header: string | undefined): { id: string | null; secret: string | null } | null {
@@ -167,17 +172,13 @@ function sendFailure(req: Request, res: Response, error: unknown): void {
     sendError(res, isClient ? 401 : 400, error.error, error.message, challenge)
     return
   }
-  const { status, retryAfterSeconds } = problemFrom(error)
-  req.log.error({ err: error }, 'request failed')
-  const isAway = status === 503
+  const { status, detail, retryAfterSeconds } = problemFrom(error)
   const headers = retryAfterSeconds === null ? {} : { 'Retry-After': String(retryAfterSeconds) }
-  sendError(
-    res,
-    isAway ? 503 : 500,
-    isAway ? 'temporarily_unavailable' : 'server_error',
-    'Something went wrong on our side.',
-    headers,
-  )
+  // The one registered code that tells a client to come back. At invalid_client some throw their credentials away.
+  if (status === 429) return void sendError(res, 429, 'temporarily_unavailable', detail, headers)
+  req.log.error({ err: error }, 'request failed')
+  const code = status === 503 ? 'temporarily_unavailable' : 'server_error'
+  sendError(res, status === 503 ? 503 : 500, code, 'Something went wrong on our side.', headers)
 }
 
 // A body that is too large, or broken off, before any endpoint saw it.

@@ -5,8 +5,11 @@ import { accessTokens, appSecrets, apps, grants } from '../db/schema.ts'
 import { record } from './activity.ts'
 import { noteAttempt } from './apps.ts'
 import { challengeOf, digest, mintAccessToken, sameDigest } from './secrets.ts'
+import { boundFailures } from './throttle.ts'
+import type { Installation } from './trpc.ts'
 
 const ReplayGraceSeconds = 10 // a retry after a lost answer is no theft
+const UnknownClient = 'The client is unknown or its secret is wrong.'
 
 /** An error of the token, revocation and introspection endpoints (RFC 6749 §5.2). The message is its description: ASCII, echoing nothing. */
 export class OAuthError extends Error {
@@ -23,25 +26,21 @@ export type Client = typeof apps.$inferSelect
 /** The body of a successful exchange (RFC 6749 §5.1) with our `id` and `cus`. */
 export type TokenAnswer = { id: string; cus: null; access_token: string; token_type: 'bearer'; scope: string }
 
-/** The app of `clientId` and `secret` (RFC 6749 §2.3.1). During a rotation's overlap both secrets are good. Throws `invalid_client`. */
+/**
+ * The app of `clientId` and `secret` (RFC 6749 §2.3.1). During a rotation's overlap both secrets are good.
+ *
+ * Throws OAuthError `invalid_client`, and Failure `rate_limited` once too many have failed from `address`.
+ */
 export async function authenticateClient(
-  db: Db,
+  { db, env }: Pick<Installation, 'db' | 'env'>,
   clientId: string | null,
   secret: string | null,
   address: string,
 ): Promise<Client> {
-  const unknown = new OAuthError('invalid_client', 'The client is unknown or its secret is wrong.')
-  if (clientId === null) throw unknown
-  const [app] = await db.select().from(apps).where(eq(apps.clientId, clientId))
-  if (!app) throw unknown
-  const secrets = await db
-    .select({ hash: appSecrets.secretHash })
-    .from(appSecrets)
-    .where(and(eq(appSecrets.appId, app.id), sql`(${appSecrets.expiresAt} is null or ${appSecrets.expiresAt} > now())`))
-  const given = digest(secret ?? '')
-  if (secret !== null && secrets.filter(({ hash }) => sameDigest(hash, given)).length > 0) return app
-  await noteAttempt(db, app, { step: 'token', outcome: 'invalid_client', description: unknown.message, address })
-  throw unknown
+  const find = () => clientWith(db, clientId, secret, address)
+  const client = await boundFailures(db, env.authRateLimit, address, find)
+  if (client) return client
+  throw new OAuthError('invalid_client', UnknownClient)
 }
 
 /**
@@ -121,6 +120,25 @@ export async function introspect(db: Db, client: Client, issuer: string, token: 
     iss: issuer,
     iat: Math.floor(found.createdAt.getTime() / 1000),
   }
+}
+
+async function clientWith(
+  db: Db,
+  clientId: string | null,
+  secret: string | null,
+  address: string,
+): Promise<Client | null> {
+  if (clientId === null) return null
+  const [app] = await db.select().from(apps).where(eq(apps.clientId, clientId))
+  if (!app) return null
+  const secrets = await db
+    .select({ hash: appSecrets.secretHash })
+    .from(appSecrets)
+    .where(and(eq(appSecrets.appId, app.id), sql`(${appSecrets.expiresAt} is null or ${appSecrets.expiresAt} > now())`))
+  const given = digest(secret ?? '')
+  if (secret !== null && secrets.filter(({ hash }) => sameDigest(hash, given)).length > 0) return app
+  await noteAttempt(db, app, { step: 'token', outcome: 'invalid_client', description: UnknownClient, address })
+  return null
 }
 
 function deedOf({ id, name }: Client) {

@@ -18,11 +18,9 @@ export type Throttle = <T>(from: { address: string; email: string }, verify: () 
  * Throws `rate_limited` with the time to wait.
  */
 export function createThrottle(db: Db, perMinute: number): Throttle {
-  // Its own clean-up would be a timer for every call of this: the old rows go with each success instead.
-  const store = { storeClient: db, schema: throttles, clearExpiredByTimeout: false }
-  const byAddress = new RateLimiterDrizzle({ ...store, keyPrefix: 'address', points: perMinute, duration: 60 })
+  const byAddress = addresses(db, perMinute)
   const byAccount = new RateLimiterDrizzle({
-    ...store,
+    ...storeIn(db),
     keyPrefix: 'account',
     points: AccountFailures,
     duration: AccountWindowSeconds,
@@ -39,15 +37,49 @@ export function createThrottle(db: Db, perMinute: number): Throttle {
   }
 }
 
+/**
+ * Look for whom a secret belongs to, at most `perMinute` times a minute in vain from one address (0: no bound).
+ * Counted together with the wrong passwords of that address.
+ *
+ * `find` gives null for nobody: that is a failure, and nothing else. It is counted after the look, for a program sends
+ * many right secrets at once, and none can be guessed. Throws `rate_limited` with the time to wait, to a failure past
+ * the limit, and from then on before anything is looked at.
+ */
+export async function boundFailures<T>(
+  db: Db,
+  perMinute: number,
+  address: string,
+  find: () => Promise<T | null>,
+): Promise<T | null> {
+  if (perMinute === 0) return find()
+  const byAddress = addresses(db, perMinute)
+  const counted = await byAddress.get(address)
+  if (counted && counted.consumedPoints >= perMinute) throw tooMany(counted)
+  const found = await find()
+  if (found === null) await take(byAddress, address)
+  return found
+}
+
+function addresses(db: Db, perMinute: number): RateLimiterDrizzle {
+  return new RateLimiterDrizzle({ ...storeIn(db), keyPrefix: 'address', points: perMinute, duration: 60 })
+}
+
+// Its own clean-up would be a timer for every call of this: the old rows go with each success instead.
+function storeIn(db: Db) {
+  return { storeClient: db, schema: throttles, clearExpiredByTimeout: false }
+}
+
 async function take(limiter: RateLimiterDrizzle, key: string): Promise<void> {
   try {
     await limiter.consume(key)
   } catch (spent) {
     if (!(spent instanceof RateLimiterRes)) throw spent
-    const retryAfterSeconds = Math.ceil(spent.msBeforeNext / 1000)
-    throw new Failure('rate_limited', {
-      detail: `Too many failed attempts. Try again in ${retryAfterSeconds} s.`,
-      retryAfterSeconds,
-    })
+    throw tooMany(spent)
   }
+}
+
+function tooMany({ msBeforeNext }: RateLimiterRes): Failure {
+  const retryAfterSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000))
+  const detail = `Too many failed attempts. Try again in ${retryAfterSeconds} s.`
+  return new Failure('rate_limited', { detail, retryAfterSeconds })
 }

@@ -28,10 +28,19 @@ export const Callback = 'https://shop.example/callback'
  * An installation with the maker of an app, and the person who approves it for an organisation of theirs.
  *
  * The API is on another host than the pages unless `hosts: 'one'`; `web: false` starts no process: procedures only.
+ * `env` overrides variables.
  */
-export async function openFlow({ hosts = 'two', web = true }: { hosts?: 'one' | 'two'; web?: boolean } = {}) {
+export async function openFlow({
+  hosts = 'two',
+  web = true,
+  env = {},
+}: {
+  hosts?: 'one' | 'two'
+  web?: boolean
+  env?: Record<string, string>
+} = {}) {
   const database = await testDatabase({ connections: 10 })
-  const site = await testSite(database.url)
+  const site = await testSite(database.url, env)
   const baseUrl = hosts === 'two' ? `http://127.0.0.1:${site.port}` : site.appUrl
   site.env.BASE_URL = baseUrl
   const process = web ? await startWeb(site) : null
