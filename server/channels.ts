@@ -106,7 +106,7 @@ export const channels = router({
         .select({ status: channelsTable.status })
         .from(channelsTable)
         .where(and(eq(channelsTable.id, id), eq(channelsTable.organisationId, organisationId)))
-        .for('no key update')
+        .for('update') // waits for posts that are being made on it (rules.ts), which do not keep a claim waiting
       if (!channel || channel.status === 'disconnected') throw new Failure('not_found')
       await tx.update(channelsTable).set({ status: 'disconnected' }).where(eq(channelsTable.id, id))
       await (fate === 'cancel' ? cancelUnsent : holdUnsent)(tx, organisationId, id)

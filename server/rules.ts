@@ -15,13 +15,17 @@ type ChannelFacts = { id: string; name: string; network: string; status: string;
 type MediaFacts = { id: string; mime: string; bytes: number; alt: string }
 export type Facts = { now: Date; channels: ChannelFacts[]; media: MediaFacts[] }
 
-/** What the rules need to know, in one statement: the database's clock and the organisation's channels and media of these ids. */
+/**
+ * What the rules need to know, in one statement: the database's clock and the organisation's channels and media of these
+ * ids. The channels cannot be disconnected before the transaction ends, which would leave what it makes behind.
+ */
 export async function factsFor(tx: Tx, who: Who, wanted: Wanted): Promise<Facts> {
   const [row] = await tx.execute<{ now: string; channels: ChannelFacts[]; media: MediaFacts[] }>(sql`
     select now() as now,
-      (select coalesce(json_agg(json_build_object(
-        'id', id, 'name', name, 'network', network, 'status', status, 'limits', limits)), '[]')
-        from channels where organisation_id = ${who.organisationId} and ${reachesChannel(who, sql`id`)} and id = any(${sql.param(wanted.channelIds)}::uuid[])) as channels,
+      (select coalesce(json_agg(c), '[]') from (
+        select id, name, network, status, limits from channels
+        where organisation_id = ${who.organisationId} and ${reachesChannel(who, sql`id`)} and id = any(${sql.param(wanted.channelIds)}::uuid[])
+        order by id for key share) c) as channels,
       (select coalesce(json_agg(json_build_object('id', id, 'mime', mime, 'bytes', bytes, 'alt', alt)), '[]')
         from media where organisation_id = ${who.organisationId} and id = any(${sql.param(wanted.mediaIds)}::uuid[])) as media`)
   return { now: new Date(row!.now), channels: row!.channels, media: row!.media }

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { channels } from '../../db/schema.ts'
+import { channels, deliveries } from '../../db/schema.ts'
 import type { Network } from '../../jobs/networks/network.ts'
 import type { Channel } from '../../server/channels.ts'
 import type { Api } from '../../server/router.ts'
@@ -104,6 +104,24 @@ describe('a channel', () => {
     await reconnect(channelId)
     await untilState(w.db, id, 'published')
     expect(w.fake.posts.map(({ text }) => text)).toEqual(['as edited'])
+  })
+
+  test('disconnected while posts are made and edited onto it leaves none of them waiting there', async () => {
+    for (let round = 0; round < 20; round++) {
+      const [channelId, other] = await Promise.all([w.channel('readable'), w.channel('readable')])
+      const wanted = { type: 'schedule' as const, date: soon(Hour).toISOString(), content: 'in a race' }
+      const elsewhere = await api.posts.create({ ...wanted, channelIds: [other] })
+      const made = (i: number) => api.posts.create({ ...wanted, channelIds: i % 2 ? [other, channelId] : [channelId] })
+      const answers = await Promise.all([
+        ...[1, 2, 3, 4].map((i) => failureOf(made(i))),
+        failureOf(api.posts.update({ id: elsewhere.id, channelIds: [channelId, other] })),
+        failureOf(api.channels.disconnect({ id: channelId, unsent: 'cancel' })),
+      ])
+      expect(answers.at(-1)).toBe('done')
+      expect(['done', 'unprocessable']).toEqual(expect.arrayContaining(answers))
+      const states = await w.db.select().from(deliveries).where(eq(deliveries.channelId, channelId))
+      expect(new Set(states.map(({ state }) => state))).not.toContain('scheduled')
+    }
   })
 
   test('reconnected as another account stays as it is', async () => {
