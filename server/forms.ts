@@ -56,8 +56,8 @@ const TimeZone = z.string().refine(isTimeZone, 'Must be a time zone such as Euro
 
 function isTimeZone(value: string): boolean {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: value })
-    return true
+    // A bare offset is taken as well, but knows nothing of summer.
+    return /^[a-z]/i.test(new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions().timeZone)
   } catch {
     return false
   }
