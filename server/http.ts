@@ -13,7 +13,7 @@ import { withoutParameters } from '../db/log.ts'
 import { isMigrated } from '../db/migrate.ts'
 import { type Actor, memberOf } from './actor.ts'
 import { Failure, problemFrom } from './errors.ts'
-import { oauthEndpoints } from './oauth-http.ts'
+import { oauthEndpoints, openerPolicy } from './oauth-http.ts'
 import { rest, sendProblem } from './rest.ts'
 import { apiFor } from './router.ts'
 import { mintToken } from './secrets.ts'
@@ -56,7 +56,7 @@ export function createApp(serving: Serving): express.Express {
   app.get('/files/:key', (req, res, next) => void sendFile(installation, req, res).catch(next))
   app.use('/build', express.static(join(publicDir, 'build'), { immutable: true, maxAge: '1y', index: false }))
   app.use(express.static(publicDir, { maxAge: '1h', index: false, redirect: false }))
-  app.use(withNonce, securityHeaders(installation))
+  app.use(withNonce, securityHeaders(installation), openerPolicy)
   app.use(demandOwnOrigin(installation), boundForms)
   app.all('*', pages(serving))
   app.use(lastResort(installation))

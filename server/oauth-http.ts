@@ -28,6 +28,20 @@ export function oauthEndpoints(installation: Installation): express.Router {
   return router
 }
 
+/**
+ * Let an app open the consent page in a window of its own, see it close and hear from its own callback page.
+ *
+ * Comes after the headers of all pages, whose `same-origin` takes window and opener apart for good, be it on one page or
+ * redirect of that way (HTML, "Cross-origin opener policies"); `same-origin-allow-popups` is for who opens, not for what
+ * is opened. An opener reads nothing of another origin's pages, and frames are refused as before.
+ */
+export function openerPolicy(req: Request, res: Response, next: express.NextFunction): void {
+  const [path = '', query] = req.url.split(/\?(.*)/s)
+  const goesTo = /^\/(login|signup)\/?$/i.test(path) ? (new URLSearchParams(query).get('next') ?? '') : path
+  if (/^\/oauth\/authorize\/?(\?|$)/i.test(goesTo)) res.set('Cross-Origin-Opener-Policy', 'unsafe-none')
+  next()
+}
+
 /** One request at an endpoint: what was sent, and who it is once asked. */
 type Call = Installation & { parameters: Parameters; address: string; client: () => Promise<Client> }
 

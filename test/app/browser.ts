@@ -23,16 +23,18 @@ export function withChromium(): boolean {
 
 /**
  * A database, the web process, a worker and a browser. Whatever a page writes to its console as an error, a refusal
- * by the content security policy among them, fails `end`.
+ * by the content security policy among them, fails `end`. With `hosts: 'two'` the API is at `baseUrl`, the pages are not.
  */
-export async function browserSite() {
+export async function browserSite({ hosts = 'one' }: { hosts?: 'one' | 'two' } = {}) {
   const database = await testDatabase()
   const site = await testSite(database.url)
+  const baseUrl = hosts === 'two' ? `http://127.0.0.1:${site.port}` : site.appUrl
+  site.env.BASE_URL = baseUrl
   const processes = await Promise.all([startWeb(site), startWorker(site)])
   const browser = await chromium.launch({ ...(executablePath ? { executablePath } : {}), args: [...args, ...quiet] })
   const complaints: string[] = []
   return {
-    ...{ db: database.db, site, browser },
+    ...{ db: database.db, site, baseUrl, browser },
     /** A page in a browser of its own that nobody has signed in with. */
     async page(options: BrowserContextOptions = {}): Promise<Page> {
       const context = await browser.newContext({ baseURL: site.appUrl, ...options })

@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Page } from '@playwright/test'
 import { sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
@@ -8,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { accountByEmail } from '../../server/account.ts'
 import { until } from '../processes.ts'
 import { type BrowserSite, browserSite, connectFeed, Password, signUp, withChromium } from './browser.ts'
+import { aSite } from './elsewhere.ts'
 
 // The consent page in a real browser. An app's callback and the pages of an attacker are on other ports of localhost:
 // another origin, and still the same site, so that the session's cookie goes along with whatever they send.
@@ -28,20 +26,6 @@ beforeAll(async () => {
   app = await register(callback.origin)
 })
 afterAll(() => here?.end())
-
-/** A server that answers everything with a page or a redirect, and remembers what it was asked for. */
-async function aSite(answer: (request: IncomingMessage) => { body?: string; location?: string }) {
-  const asked: string[] = []
-  const server: Server = createServer((request, response) => {
-    if (request.url !== '/favicon.ico') asked.push(`${request.method} ${request.url}`)
-    const { body = '', location } = answer(request)
-    response.writeHead(location ? 302 : 200, { 'content-type': 'text/html', ...(location ? { location } : {}) })
-    response.end(body)
-  }).listen(0)
-  server.unref()
-  await once(server, 'listening')
-  return { origin: `http://localhost:${(server.address() as AddressInfo).port}`, asked }
-}
 
 /** Register an app through its form; its callbacks are at `origin`. */
 async function register(origin: string) {
