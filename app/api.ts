@@ -49,7 +49,10 @@ export function signedIn({ request, context: { api, member } }: Asked): { api: A
 
 /** Where to go after signing in: a path of ours with its query, whatever was asked for. */
 export function localPath(next: unknown): string {
-  return typeof next === 'string' && /^\/(?!\/)[^\s\\?#]*(\?\S*)?$/.test(next) ? next : '/'
+  if (typeof next !== 'string' || !/^[!-~]+$/.test(next)) return '/' // what no header can carry
+  const [path = ''] = next.split('?')
+  const isOurs = /^\/(?!\/)[^\\#]*$/.test(path) && !/%([01][\da-f]|7f)/i.test(path) // control characters are in no path
+  return isOurs ? next : '/'
 }
 
 /** `?next=…` for the sign-in page and its neighbour; empty for a way home. */
@@ -74,6 +77,37 @@ export function problemOf(error: unknown): Problem {
     return { status: 400, detail: 'What was asked for is not as it must be.', errors, headers: {} }
   }
   throw error
+}
+
+/**
+ * Read the form of a request, as `read` does it. Throws the error page of 400 for a body that is none, and of 413 for
+ * one that is too large.
+ */
+export async function formOf(
+  request: Request,
+  read = (request: Request): Promise<FormData> => request.formData(),
+): Promise<FormData> {
+  try {
+    return await read(request)
+  } catch (error) {
+    const { detail, status } = bodyProblemOf(error)
+    throw json({ detail }, status)
+  }
+}
+
+/** What is wrong with a body, when reading it threw `error`. Rethrows what the disk says of a file. */
+export function bodyProblemOf(error: unknown): Problem {
+  if (isFailure(error)) return problemOf(error)
+  if (error instanceof Error && 'syscall' in error) throw error
+  return brokenForm
+}
+
+/** Of a body that is no form, or lacks what every form of its page has. */
+export const brokenForm: Problem = {
+  status: 400,
+  detail: 'This form arrived broken. Load the page again.',
+  errors: [],
+  headers: {},
 }
 
 /** Read what a page shows; a failure of the catalogue becomes the error page of its status. */

@@ -6,7 +6,7 @@ import {
   unstable_createMemoryUploadHandler as inMemory,
   unstable_parseMultipartFormData as parts,
 } from '@remix-run/node'
-import type { LoadContext } from './api.ts'
+import { formOf, type LoadContext } from './api.ts'
 
 const MostBytes = 20 * 1024 * 1024
 
@@ -20,7 +20,7 @@ export async function withUpload<T>(
   name: string,
   does: (form: FormData, path: string | null) => Promise<T>,
 ): Promise<T> {
-  if (!request.headers.get('content-type')?.startsWith('multipart/')) return does(await request.formData(), null)
+  if (!request.headers.get('content-type')?.startsWith('multipart/')) return does(await formOf(request), null)
   const path = await context.temporaryFile()
   try {
     const file: Parameters<typeof composed>[0] = async ({ name: field, filename, data }) =>
@@ -28,7 +28,7 @@ export async function withUpload<T>(
         ? pipeline(data, upTo(MostBytes + 1), createWriteStream(path)).then(() => filename)
         : null
     const text = inMemory({ filter: ({ filename }) => filename === undefined })
-    const form = await parts(request, composed(file, text))
+    const form = await formOf(request, (request) => parts(request, composed(file, text)))
     return await does(form, form.has(name) ? path : null)
   } finally {
     await rm(path, { force: true })

@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { createRequestHandler } from '@remix-run/express'
@@ -7,16 +6,17 @@ import { sql } from 'drizzle-orm'
 import express from 'express'
 import helmet from 'helmet'
 import type { Logger } from 'pino'
-import { pinoHttp } from 'pino-http'
 import { FileNotFound } from '../db/files.ts'
-import { withoutParameters } from '../db/log.ts'
 import { isMigrated } from '../db/migrate.ts'
 import { type Actor, memberOf } from './actor.ts'
 import { Failure, problemFrom } from './errors.ts'
 import { oauthEndpoints, openerPolicy } from './oauth-http.ts'
+import { boundBody } from './request-body.ts'
+import { requestLog } from './request-log.ts'
 import { rest, sendProblem } from './rest.ts'
 import { apiFor } from './router.ts'
 import { mintToken } from './secrets.ts'
+import { sessionCookie } from './session-cookie.ts'
 import type { Installation } from './trpc.ts'
 
 type RemixBuild = Parameters<typeof createRequestHandler>[0]['build']
@@ -37,22 +37,15 @@ export function createApp(serving: Serving): express.Express {
   app.disable('x-powered-by')
   app.set('trust proxy', installation.env.trustProxy)
   app.set('query parser', false)
-  app.use(
-    pinoHttp({
-      logger: log,
-      genReqId,
-      serializers,
-      customProps,
-      autoLogging: { ignore: isUninteresting },
-      customLogLevel,
-    }),
-  )
+  app.use(requestLog(log))
+  app.use(withoutGuessing)
   app.get('/livez', (_req, res) => void res.set('Cache-Control', 'no-store').send('ok\n'))
   app.get('/readyz', (req, res, next) => void ready(serving, req, res).catch(next))
   app.use(refuseWhileDraining(serving))
   app.use(demandHost(installation))
   app.use('/public/v1', rest(installation))
   app.use(oauthEndpoints(installation))
+  app.use(demandPageRequest)
   app.get('/files/:key', (req, res, next) => void sendFile(installation, req, res).catch(next))
   app.use('/build', express.static(join(publicDir, 'build'), { immutable: true, maxAge: '1y', index: false }))
   app.use(express.static(publicDir, { maxAge: '1h', index: false, redirect: false }))
@@ -63,30 +56,9 @@ export function createApp(serving: Serving): express.Express {
   return app
 }
 
-// Neither headers nor the query: credentials are in the ones, and codes and states of OAuth in the other.
-const serializers = {
-  req: ({ id, method, url }: { id: string; method: string; url: string }) => ({ id, method, path: url.split('?')[0] }),
-  res: ({ statusCode }: { statusCode: number }) => ({ status: statusCode }),
-  err: withoutParameters,
-}
-
-function customProps(_req: IncomingMessage, res: ServerResponse) {
-  const { actor, problem } = (res as express.Response).locals as { actor?: Actor; problem?: string }
-  return { organisation: actor?.organisationId, [actor?.kind ?? 'actor']: actor?.id, problem }
-}
-
-function genReqId(_req: IncomingMessage, res: ServerResponse): string {
-  const id = randomUUID()
-  res.setHeader('X-Request-Id', id)
-  return id
-}
-
-function isUninteresting({ url = '' }: IncomingMessage): boolean {
-  return /^\/(livez|readyz|build\/)/.test(url)
-}
-
-function customLogLevel(_req: IncomingMessage, res: ServerResponse, error?: Error): 'error' | 'info' {
-  return error || res.statusCode >= 500 ? 'error' : 'info'
+function withoutGuessing(_req: express.Request, res: express.Response, next: express.NextFunction): void {
+  res.set('X-Content-Type-Options', 'nosniff')
+  next()
 }
 
 // Why it is not ready is said in words: the operator reads it before anything else.
@@ -130,6 +102,17 @@ function demandHost({ env: { appUrl, baseUrl } }: Installation): express.Request
   }
 }
 
+// A target may be a whole address or `*` as well (RFC 9112 §3.2), and a method anything: Remix fails on these.
+function demandPageRequest(req: express.Request, res: express.Response, next: express.NextFunction): void {
+  if (!req.originalUrl.startsWith('/')) throw new Failure('invalid_request', { detail: 'Ask for a path.' })
+  const methods = ['GET', 'HEAD', 'POST']
+  if (!methods.includes(req.method)) {
+    res.set('Allow', methods.join(', '))
+    throw new Failure('method_not_allowed', { detail: `Pages take ${methods.join(', ')}.` })
+  }
+  next()
+}
+
 // A file's type is what was stored, and even then it may run nothing: people's files are not our pages.
 async function sendFile({ files }: Installation, req: express.Request, res: express.Response): Promise<void> {
   const key = req.params.key ?? ''
@@ -142,7 +125,6 @@ async function sendFile({ files }: Installation, req: express.Request, res: expr
       'Content-Length': String(bytes),
       'Cache-Control': 'public, max-age=31536000, immutable', // a key names one content for ever
       'Content-Security-Policy': "default-src 'none'; sandbox",
-      'X-Content-Type-Options': 'nosniff',
       'Cross-Origin-Resource-Policy': 'cross-origin', // feeds and networks show it elsewhere
     })
     pipeline(stream, res, () => {}) // not pipe(): a file whose reader goes away would stay open
@@ -220,13 +202,10 @@ function isOwn(req: express.Request, appUrl: string): boolean {
 const FormBytes = 2 * 1024 * 1024 // the longest text and twenty alt texts, percent-encoded
 const UploadBytes = 24 * 1024 * 1024 // a picture of 20 MB and a little more, so that the page says what is wrong
 
-// Remix reads a form into memory, whole and before anybody is known: how long it is must be said, and be bounded.
+// Remix reads a form into memory, whole and before anybody is known.
 function boundForms(req: express.Request, _res: express.Response, next: express.NextFunction): void {
-  const most = /^\/(media|settings\/developers\/apps(\/[^/]+)?)\/?$/i.test(req.path) ? UploadBytes : FormBytes
-  const isTold = req.headers['transfer-encoding'] === undefined
-  const isBounded = isTold && Number(req.headers['content-length'] ?? 0) <= most
-  const detail = isTold ? `At most ${most} bytes.` : 'Say in Content-Length how long the body is.'
-  next(isBounded ? undefined : new Failure('body_too_large', { detail }))
+  boundBody(req, /^\/(media|settings\/developers\/apps(\/[^/]+)?)\/?$/i.test(req.path) ? UploadBytes : FormBytes)
+  next()
 }
 
 function pages(serving: Serving): express.RequestHandler {
@@ -269,19 +248,6 @@ async function loadContext(installation: Installation, req: express.Request, res
     session: cookie,
     temporaryFile: () => files.temporary(),
     report: (error: unknown) => req.log.error({ err: error }, 'page failed'),
-  }
-}
-
-/** The session's cookie: `__Host-` where the site is on https, so that no other host can set it. */
-function sessionCookie(appUrl: string) {
-  const isSecure = appUrl.startsWith('https:')
-  const name = isSecure ? '__Host-session' : 'session'
-  const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
-  return {
-    read: (header: string) => header.match(new RegExp(`(?:^|;\\s*)${name}=([\\w-]{43})(?:;|$)`))?.[1] ?? null,
-    start: ({ token, expiresAt }: { token: string; expiresAt: Date }) =>
-      `${name}=${token}; ${attributes}; Expires=${expiresAt.toUTCString()}`,
-    end: () => `${name}=; ${attributes}; Max-Age=0`,
   }
 }
 

@@ -52,6 +52,24 @@ export async function receiveFile(
   }
 }
 
+/**
+ * Break a body off past `most` bytes, whoever reads it: the reader gets `body_too_large`. The connection stays for the
+ * answer, and what still comes is thrown away for a moment. Throws the same at once when the length was told.
+ */
+export function boundBody(req: IncomingMessage, most: number): void {
+  const tooLarge = new Failure('body_too_large', { detail: `At most ${most} bytes.` })
+  if (Number(req.headers['content-length'] ?? 0) > most) throw tooLarge
+  let size = 0
+  const count = (chunk: Buffer) => {
+    size += chunk.length
+    if (size <= most) return
+    req.off('data', count).emit('error', tooLarge)
+    setTimeout(() => req.destroy(), 2000).unref()
+  }
+  req.pause() // or the first listener would set it flowing, with nobody there yet to keep what comes
+  req.on('data', count).on('error', () => {})
+}
+
 async function readBytes(req: IncomingMessage, most: number): Promise<Uint8Array> {
   const chunks: Buffer[] = []
   let size = 0

@@ -3,7 +3,7 @@ import { Form, useLoaderData } from '@remix-run/react'
 import { Megaphone } from 'lucide-react'
 import type { Channel } from '../../server/channels.ts'
 import { ConnectChannel, Disconnect } from '../../server/forms.ts'
-import { answer, signedIn } from '../api.ts'
+import { answer, formOf, shown, signedIn } from '../api.ts'
 import { useMay } from '../ui/account.ts'
 import { Button } from '../ui/button.tsx'
 import { NetworkMark } from '../ui/channel-mark.tsx'
@@ -23,13 +23,13 @@ export async function loader(args: LoaderFunctionArgs) {
     api.channels.networks(),
   ])
   const asked = Object.fromEntries(new URL(args.request.url).searchParams)
-  const unsent = asked.disconnect ? await api.channels.unsent({ id: asked.disconnect }) : 0
+  const unsent = asked.disconnect ? await shown(api.channels.unsent({ id: asked.disconnect })) : 0
   return json({ channels: channels.data, gone: gone.data, networks, asked, unsent })
 }
 
 export async function action(args: ActionFunctionArgs) {
   const { api } = signedIn(args)
-  const form = await args.request.formData()
+  const form = await formOf(args.request)
   if (form.get('intent') === 'disconnect')
     return answer(form, Disconnect, async (wanted) => {
       await api.channels.disconnect(wanted)

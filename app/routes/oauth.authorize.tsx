@@ -1,7 +1,7 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { useActionData, useLoaderData } from '@remix-run/react'
 import type { Api } from '../../server/router.ts'
-import { type LoadContext, type Problem, problemOf, searchFor } from '../api.ts'
+import { formOf, type LoadContext, type Problem, problemOf, searchFor, shown } from '../api.ts'
 import type { Handle } from '../root.tsx'
 import { ConsentForm } from '../ui/consent.tsx'
 import { Doorway } from '../ui/doorway.tsx'
@@ -16,7 +16,7 @@ export const meta: MetaFunction<typeof loader> = ({ data }) => [
 export type Chosen = { organisationId: string; reach: string; channelIds: string[]; problem?: Problem }
 
 export async function loader({ context }: LoaderFunctionArgs) {
-  const begun = await context.api.authorize.begin({ query: context.query })
+  const begun = await shown(context.api.authorize.begin({ query: context.query }))
   if (begun.kind === 'redirect') throw sentTo(begun.url, 302)
   if (begun.kind === 'sign_in') throw toSignIn(context)
   if (begun.kind === 'refused') return json({ consent: null, refusal: begun.message }, 400)
@@ -26,7 +26,7 @@ export async function loader({ context }: LoaderFunctionArgs) {
 
 export async function action({ request, context }: ActionFunctionArgs) {
   if (!context.member) throw toSignIn(context)
-  const form = await request.formData()
+  const form = await formOf(request)
   const chosen = choiceIn(form)
   if (form.get('decision') === 'look') return json(chosen)
   try {

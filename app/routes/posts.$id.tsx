@@ -2,7 +2,7 @@ import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFuncti
 import { useLoaderData, useLocation } from '@remix-run/react'
 import type { Api } from '../../server/router.ts'
 import type { Post } from '../../server/status.ts'
-import { problemOf, shown, signedIn } from '../api.ts'
+import { formOf, problemOf, shown, signedIn } from '../api.ts'
 import { compose, composing } from '../compose.ts'
 import { useMay } from '../ui/account.ts'
 import { Attempts } from '../ui/attempts.tsx'
@@ -48,7 +48,7 @@ const saids: Record<string, string> = {
 export async function action(args: ActionFunctionArgs) {
   const { api, member } = signedIn(args)
   const id = args.params.id!
-  const form = await args.request.formData()
+  const form = await formOf(args.request)
   const intent = String(form.get('intent'))
   if (composing.includes(intent)) return compose(api, form, member.timeZone, await shown(api.posts.get({ id })))
   try {

@@ -1,6 +1,6 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { useLoaderData } from '@remix-run/react'
-import { shown, signedIn } from '../api.ts'
+import { formOf, shown, signedIn } from '../api.ts'
 import { compose } from '../compose.ts'
 import { useMay } from '../ui/account.ts'
 import { Composer } from '../ui/composer.tsx'
@@ -25,7 +25,7 @@ export async function loader(args: LoaderFunctionArgs) {
 
 export async function action(args: ActionFunctionArgs) {
   const { api, member } = signedIn(args)
-  return compose(api, await args.request.formData(), member.timeZone, null)
+  return compose(api, await formOf(args.request), member.timeZone, null)
 }
 
 export default function NewPost() {

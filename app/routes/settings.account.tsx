@@ -3,7 +3,7 @@ import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFuncti
 import { Form, useLoaderData } from '@remix-run/react'
 import { useState } from 'react'
 import { ChangePassword, UpdateAccount } from '../../server/forms.ts'
-import { answer, shown, signedIn } from '../api.ts'
+import { answer, formOf, shown, signedIn } from '../api.ts'
 import { useAnswer } from '../ui/answer.ts'
 import { Submit } from '../ui/button.tsx'
 import { Field, FormErrors, Said, SelectField } from '../ui/field.tsx'
@@ -20,7 +20,7 @@ export async function loader(args: LoaderFunctionArgs) {
 
 export async function action(args: ActionFunctionArgs) {
   const { api } = signedIn(args)
-  const form = await args.request.formData()
+  const form = await formOf(args.request)
   if (form.get('intent') === 'password')
     return answer(form, ChangePassword, async (passwords) => {
       await api.account.changePassword(passwords)

@@ -3,7 +3,7 @@ import { Form, Link, useLoaderData } from '@remix-run/react'
 import { ShieldCheck } from 'lucide-react'
 import type { ApprovedApp } from '../../server/approved-apps.ts'
 import { ById } from '../../server/forms.ts'
-import { answer, signedIn } from '../api.ts'
+import { answer, formOf, signedIn } from '../api.ts'
 import { useMay } from '../ui/account.ts'
 import { AppMark } from '../ui/app-mark.tsx'
 import { Button, ButtonLink, Submit } from '../ui/button.tsx'
@@ -25,7 +25,7 @@ export async function loader(args: LoaderFunctionArgs) {
 
 export async function action(args: ActionFunctionArgs) {
   const { api } = signedIn(args)
-  return answer(await args.request.formData(), ById, async (wanted) => {
+  return answer(await formOf(args.request), ById, async (wanted) => {
     await api.approvedApps.revoke(wanted)
     return redirect('/settings/approved-apps?revoked')
   })

@@ -2,7 +2,7 @@ import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFuncti
 import { Form, useActionData, useLoaderData } from '@remix-run/react'
 import { KeyRound } from 'lucide-react'
 import { ById, defaultScopes, NewKey, scopes } from '../../server/forms.ts'
-import { answer, signedIn } from '../api.ts'
+import { answer, formOf, signedIn } from '../api.ts'
 import { Button, ButtonLink, Submit } from '../ui/button.tsx'
 import { Instant } from '../ui/instant.tsx'
 import { KeyForm, NewKeyShown } from '../ui/key-form.tsx'
@@ -22,7 +22,7 @@ export async function loader(args: LoaderFunctionArgs) {
 
 export async function action(args: ActionFunctionArgs) {
   const { api, member } = signedIn(args)
-  const form = await args.request.formData()
+  const form = await formOf(args.request)
   if (form.get('intent') === 'revoke')
     return answer(form, ById, async (wanted) => {
       await api.keys.revoke(wanted)
@@ -39,8 +39,7 @@ export async function action(args: ActionFunctionArgs) {
 
 function endOfDay(day: string, zone: string): string {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) return day
-  const next = new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10)
-  return instantOf(next, '00:00', zone)?.toISOString() ?? day
+  return instantOf(day, '24:00', zone)?.toISOString() ?? `${day}T00:00:00Z` // of no calendar, as the schema will say
 }
 
 export default function Access() {

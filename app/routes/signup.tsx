@@ -9,7 +9,7 @@ import {
 import { Form, Link, useLoaderData } from '@remix-run/react'
 import { useEffect, useState } from 'react'
 import { SignUp } from '../../server/forms.ts'
-import { answer, localPath, searchFor } from '../api.ts'
+import { answer, formOf, localPath, searchFor } from '../api.ts'
 import type { Handle } from '../root.tsx'
 import { useAnswer } from '../ui/answer.ts'
 import { Submit } from '../ui/button.tsx'
@@ -27,7 +27,7 @@ export function loader({ request, context: { member, signupOpen } }: LoaderFunct
 
 export async function action({ request, context: { api, session } }: ActionFunctionArgs) {
   const next = localPath(new URL(request.url).searchParams.get('next'))
-  return answer(await request.formData(), SignUp, async (person) => {
+  return answer(await formOf(request), SignUp, async (person) => {
     const started = await api.account.signUp(person)
     // As a document: a consent page brings headers of its own, and its query must come to it byte for byte.
     return redirectDocument(next, { headers: { 'Set-Cookie': session.start(started) } })

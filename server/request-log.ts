@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
+import { pinoHttp } from 'pino-http'
+import { withoutParameters } from '../db/log.ts'
+import type { Actor } from './actor.ts'
+
+/** A line in `log` for each request, under the id that its answer carries, with who asked and what went wrong. */
+export function requestLog(log: Logger) {
+  return pinoHttp({
+    logger: log,
+    genReqId,
+    serializers,
+    customProps,
+    autoLogging: { ignore: isUninteresting },
+    customLogLevel,
+  })
+}
+
+// Neither headers nor the query: credentials are in the ones, and codes and states of OAuth in the other.
+const serializers = {
+  req: ({ id, method, url }: { id: string; method: string; url: string }) => ({ id, method, path: url.split('?')[0] }),
+  res: ({ statusCode }: { statusCode: number }) => ({ status: statusCode }),
+  err: withoutParameters,
+}
+
+function customProps(_req: IncomingMessage, res: ServerResponse) {
+  const { actor, problem } = (res as ServerResponse & { locals: { actor?: Actor; problem?: string } }).locals
+  return { organisation: actor?.organisationId, [actor?.kind ?? 'actor']: actor?.id, problem }
+}
+
+function genReqId(_req: IncomingMessage, res: ServerResponse): string {
+  const id = randomUUID()
+  res.setHeader('X-Request-Id', id)
+  return id
+}
+
+function isUninteresting({ url = '' }: IncomingMessage): boolean {
+  return /^\/(livez|readyz|build\/)/.test(url)
+}
+
+function customLogLevel(_req: IncomingMessage, res: ServerResponse, error?: Error): 'error' | 'info' {
+  return error || res.statusCode >= 500 ? 'error' : 'info'
+}
