@@ -70,7 +70,7 @@ function change(
   // The fields have no seconds: a date that was not touched stays what it is.
   const isTouched = before.date !== typed.date || before.time !== typed.time
   const when = isTouched && intent !== 'now' ? { date: date ?? null } : {}
-  return { id: post.id, ...parts, ...type, ...when, ifVersion: Number(form.get('version')) }
+  return { id: post.id, ...parts, ...type, ...when, ifVersions: [Number(form.get('version'))] }
 }
 
 function besideParts(typed: Typed, { detail, errors }: Problem): Record<string, string[]> {

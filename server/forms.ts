@@ -140,7 +140,7 @@ export const UpdatePost = z.strictObject({
   content: text(100_000).optional(),
   channelIds: channelIds(0).optional(),
   mediaIds: MediaIds.optional(),
-  ifVersion: z.number().int().optional(),
+  ifVersions: z.array(z.number().int()).optional(), // it must have one of these
 })
 
 export const postStatuses = [
@@ -183,6 +183,7 @@ export const UploadFromUrl = z.strictObject({ url: text(2000).min(1, 'Required.'
 export const UploadFile = z.strictObject({ alt: Alt.default('') })
 export const UpdateMedia = z.strictObject({ id: Id, alt: Alt })
 export const ListMedia = z.strictObject({ limit, cursor })
+export const ListAttempts = z.strictObject({ id: Id, limit, cursor })
 
 const AppName = line(100)
 const AppDescription = text(500).trim()

@@ -112,4 +112,8 @@ export async function changeDeliveries(
   await reschedule(tx, named(true), to)
   const arriving = wanted.channelIds.filter((id) => !found.some(({ channelId }) => channelId === id))
   await insertDeliveries(tx, networks, { organisationId, postId, channelIds: arriving, ...to })
+  await tx.execute(sql`
+    update deliveries d set position = named.place
+    from unnest(${sql.param(wanted.channelIds)}::uuid[]) with ordinality as named (channel_id, place)
+    where d.post_id = ${postId} and d.organisation_id = ${organisationId} and d.channel_id = named.channel_id`)
 }

@@ -1,15 +1,16 @@
 import { and, eq, sql } from 'drizzle-orm'
+import type { z } from 'zod'
 import type { Tx } from '../db/client.ts'
 import { posts as postsTable } from '../db/schema.ts'
 import { recordPublished } from '../jobs/ledger.ts'
 import { cancel, type Found, lockDeliveries, sendAgain } from '../jobs/orders.ts'
 import { isAfter, type Page, pageOf, positionOf } from './cursor.ts'
-import { Failure, type FailureCode } from './errors.ts'
-import { ById, CreatePost, ListPosts, Resolve, UpdatePost } from './forms.ts'
+import { Failure, type FailureCode, type Fault } from './errors.ts'
+import { ById, CreatePost, ListAttempts, ListPosts, Resolve, UpdatePost } from './forms.ts'
 import { once } from './idempotency.ts'
 import { changeDeliveries, insertDeliveries, insertPost, readPost, replaceMedia } from './post-rows.ts'
 import { reachesPost, type Who } from './reach.ts'
-import { factsFor, missingThings, obstacles, type Unchanged, type Wanted } from './rules.ts'
+import { type Facts, factsFor, missingThings, obstacles, type Unchanged, type Wanted } from './rules.ts'
 import { type DeliveryStatus, iso, type Post, type PostRow, postView, showPost } from './status.ts'
 import { needs, router } from './trpc.ts'
 
@@ -19,16 +20,8 @@ export const posts = router({
     .mutation(({ ctx, input }) =>
       once(ctx, 'POST /posts', async (tx): Promise<Post> => {
         const { organisationId, actor } = ctx
-        const wanted: Wanted = {
-          content: input.content,
-          date: input.date ?? null,
-          channelIds: input.channelIds,
-          mediaIds: input.mediaIds ?? [],
-        }
-        const now = await demandPossible(tx, actor, wanted, {
-          isDraft: input.type === 'draft',
-          unchanged: { date: false, onChannels: [] },
-        })
+        const wanted = wantedIn(input)
+        const now = await demandPossible(tx, actor, wanted, { isDraft: input.type === 'draft', unchanged: nothing })
         if (input.type === 'now') wanted.date = now
         const id = await insertPost(tx, organisationId, input.type, wanted, ctx.actor)
         const due = { state: input.type === 'draft' ? 'draft' : 'scheduled', dueAt: wanted.date } as const
@@ -36,6 +29,16 @@ export const posts = router({
         return readPost(tx, actor, id)
       }),
     ),
+
+  /** What would keep POST /posts from making this post: every problem on every channel at once. Nothing is stored. */
+  validate: needs('posts:write')
+    .input(CreatePost)
+    .mutation(async ({ ctx: { db, actor }, input }): Promise<{ valid: boolean; errors: Fault[] }> => {
+      const wanted = wantedIn(input)
+      const facts = await factsFor(db, actor, wanted)
+      const errors = problemsOf(wanted, facts, { isDraft: input.type === 'draft', unchanged: nothing })
+      return { valid: errors.length === 0, errors }
+    }),
 
   list: needs('posts:read')
     .input(ListPosts)
@@ -65,7 +68,7 @@ export const posts = router({
       db.transaction(async (tx) => {
         const found = await lockDeliveries(tx, organisationId, input.id)
         const before = await readPost(tx, actor, input.id)
-        if (input.ifVersion !== undefined && input.ifVersion !== before.version) throw new Failure('stale_version')
+        if (input.ifVersions && !input.ifVersions.includes(before.version)) throw new Failure('stale_version')
         demandOurs(found, before)
         const type = typeAfter(before, input.type)
         const wanted: Wanted = {
@@ -135,24 +138,34 @@ export const posts = router({
 
   /** The ledger of a post: every try on every channel, oldest first. */
   attempts: needs('posts:read')
-    .input(ById)
-    .query(async ({ ctx: { db, organisationId, actor }, input: { id } }) => {
+    .input(ListAttempts)
+    .query(async ({ ctx: { db, organisationId, actor }, input: { id, limit, cursor } }): Promise<Page<Attempt>> => {
       await readPost(db, actor, id)
-      const rows = await db.execute<AttemptRow>(sql`
+      const after = positionOf(cursor)
+      const rows = await db.execute<Attempt>(sql`
         select a.id, d.channel_id as "channelId", a.no, a.started_at as "startedAt", a.intended_at as "intendedAt",
           a.ended_at as "endedAt", a.outcome, a.status, a.message, a.reply
         from attempts a join deliveries d on d.id = a.delivery_id
-        where d.post_id = ${id} and d.organisation_id = ${organisationId} order by a.started_at, a.id limit 500`)
-      return [...rows].map((row) => ({
+        where d.post_id = ${id} and d.organisation_id = ${organisationId}
+          ${after ? sql`and (a.started_at, a.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
+        order by a.started_at, a.id limit ${limit + 1}`)
+      const shown = [...rows].map((row) => ({
         ...row,
         startedAt: iso(row.startedAt),
         intendedAt: iso(row.intendedAt),
         endedAt: iso(row.endedAt),
       }))
+      return pageOf(
+        shown,
+        limit,
+        (attempt) => attempt,
+        ({ startedAt, id }) => [startedAt, id],
+      )
     }),
 })
 
-type AttemptRow = {
+/** One try of a delivery. Instants in ISO 8601; `status` is the network's, `reply` its answer, redacted and cut. */
+export type Attempt = {
   id: string
   channelId: string
   no: number
@@ -178,17 +191,24 @@ export async function retryPost(tx: Tx, who: Who, id: string, channelId?: string
   return readPost(tx, who, id)
 }
 
+const nothing: Unchanged = { date: false, onChannels: [] }
+
+function wantedIn({ content, date, channelIds, mediaIds }: z.output<typeof CreatePost>): Wanted {
+  return { content, date: date ?? null, channelIds, mediaIds: mediaIds ?? [] }
+}
+
+type Asked = { isDraft: boolean; unchanged: Unchanged }
+
 /** Throws `unprocessable` with everything that is in the way; returns the database's clock. */
-async function demandPossible(
-  tx: Tx,
-  who: Who,
-  wanted: Wanted,
-  { isDraft, unchanged }: { isDraft: boolean; unchanged: Unchanged },
-): Promise<Date> {
+async function demandPossible(tx: Tx, who: Who, wanted: Wanted, asked: Asked): Promise<Date> {
   const facts = await factsFor(tx, who, wanted)
-  const errors = isDraft ? missingThings(wanted, facts) : obstacles(wanted, facts, unchanged)
+  const errors = problemsOf(wanted, facts, asked)
   if (errors.length > 0) throw new Failure('unprocessable', { errors })
   return facts.now
+}
+
+function problemsOf(wanted: Wanted, facts: Facts, { isDraft, unchanged }: Asked): Fault[] {
+  return isDraft ? missingThings(wanted, facts) : obstacles(wanted, facts, unchanged)
 }
 
 function isUnsent(state: string, maybeOut: boolean): boolean {
@@ -229,7 +249,7 @@ function demandComplete(type: Post['type'], { date, channelIds }: Wanted): void 
   if (type === 'schedule' && date === null) errors.push({ path: 'date', code: 'required', message: 'Required.' })
   if (channelIds.length === 0)
     errors.push({ path: 'channelIds', code: 'required', message: 'Name at least one channel.' })
-  if (errors.length > 0) throw new Failure('invalid_request', { errors })
+  if (errors.length > 0) throw new Failure('unprocessable', { errors })
 }
 
 async function demandConnected(tx: Tx, who: Who, post: Post, wanted: Found[]): Promise<void> {

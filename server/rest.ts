@@ -21,6 +21,7 @@ export type Route = {
   query?: true // takes parameters in the URL
   body?: 'json' | 'file'
   idempotent?: true // takes an Idempotency-Key
+  ifMatch?: true // takes If-Match
   location?: string // where the new thing is read, its id appended
 }
 
@@ -38,8 +39,20 @@ export const routes: Route[] = [
     location: '/posts/',
   },
   { method: 'get', path: '/posts', status: 200, does: 'posts.list', query: true },
+  { method: 'post', path: '/posts/validate', status: 200, does: 'posts.validate', body: 'json' },
   { method: 'get', path: '/posts/:id', status: 200, does: 'posts.get' },
+  { method: 'patch', path: '/posts/:id', status: 200, does: 'posts.update', body: 'json', ifMatch: true },
   { method: 'delete', path: '/posts/:id', status: 204, does: 'posts.cancel' },
+  { method: 'post', path: '/posts/:id/retry', status: 200, does: 'posts.retry', idempotent: true },
+  {
+    method: 'post',
+    path: '/posts/:id/deliveries/:channelId/resolve',
+    status: 200,
+    does: 'posts.resolve',
+    body: 'json',
+    idempotent: true,
+  },
+  { method: 'get', path: '/posts/:id/attempts', status: 200, does: 'posts.attempts', query: true },
   { method: 'post', path: '/media', status: 201, does: 'media.create', body: 'file', location: '/media/' },
   {
     method: 'post',
@@ -51,6 +64,7 @@ export const routes: Route[] = [
   },
   { method: 'get', path: '/media', status: 200, does: 'media.list', query: true },
   { method: 'get', path: '/media/:id', status: 200, does: 'media.get' },
+  { method: 'patch', path: '/media/:id', status: 200, does: 'media.update', body: 'json' },
 ]
 
 const Prefix = '/public/v1'
@@ -72,7 +86,7 @@ async function answer(installation: Installation, req: Request, res: Response): 
   res.locals.actor = actor
   demandScopeOf(route, actor)
   await using body = await readBody(installation, route, req)
-  const input = inputOf(route, params, queryOf(req), body.value)
+  const input = { ...inputOf(route, params, queryOf(req), body.value), ...(route.ifMatch ? ifMatchOf(req) : {}) }
   const idempotency = route.idempotent ? idempotencyOf(req, body.digested) : null
   const context = { ...installation, actor, log: logOf(req), address: req.ip ?? '', idempotency }
   const output = await procedureOf(apiFor(context), route)(input)
@@ -172,16 +186,30 @@ function queryStringOf({ url }: Request): string {
   return url.includes('?') ? url.slice(url.indexOf('?')) : ''
 }
 
-function inputOf(route: Route, params: Record<string, string>, query: Record<string, string>, body: unknown): unknown {
+function inputOf(
+  route: Route,
+  params: Record<string, string>,
+  query: Record<string, string>,
+  body: unknown,
+): Record<string, unknown> {
+  const named = [...Object.keys(params), ...(route.ifMatch ? ['ifVersions'] : [])]
+  const strangers = Object.keys(query).filter((name) => !route.query || named.includes(name))
+  refuseAny(strangers.map((path) => ({ path, code: 'unknown_field', message: 'There is no such parameter.' })))
   if (route.query) return { ...params, ...typed(query) }
-  const unknown = Object.keys(query)
-  refuseAny(unknown.map((path) => ({ path, code: 'unknown_field', message: 'There is no such parameter.' })))
   if (route.body === undefined) return params
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new Failure('invalid_request', { detail: 'The body must be a JSON object.' })
-  const clashes = Object.keys(params).filter((name) => Object.hasOwn(body, name))
-  refuseAny(clashes.map((path) => ({ path, code: 'unknown_field', message: 'This is named by the path.' })))
+  const clashes = named.filter((name) => Object.hasOwn(body, name))
+  refuseAny(clashes.map((path) => ({ path, code: 'unknown_field', message: 'This is not named in the body.' })))
   return { ...params, ...body }
+}
+
+// RFC 9110 §13.1.1: any of the versions named; `*` is whichever there is. A weak tag, or one that is not ours, matches none.
+function ifMatchOf(req: Request): { ifVersions?: number[] } {
+  const header = req.headers['if-match']
+  if (header === undefined || header.trim() === '*') return {}
+  const tags = header.split(',').map((tag) => /^\s*"(\d{1,9})"\s*$/.exec(tag)?.[1])
+  return { ifVersions: tags.flatMap((version) => (version === undefined ? [] : [Number(version)])) }
 }
 
 // Everything in a URL is a string. What is no number is left to the procedure to refuse, with all else that is wrong.

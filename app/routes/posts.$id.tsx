@@ -23,14 +23,14 @@ export async function loader(args: LoaderFunctionArgs) {
     api.channels.list({ limit: 100 }),
     api.channels.list({ limit: 100, status: 'DISCONNECTED' }),
     Promise.all(post.mediaIds.map((id) => api.media.get({ id }))),
-    api.posts.attempts({ id: post.id }),
+    api.posts.attempts({ id: post.id, limit: 100 }),
   ])
   const clock = post.date ? clockAt(post.date, member.timeZone) : nextHour(member.timeZone)
   const start = { content: post.content, channelIds: post.channelIds, ...clock }
   const deed = new URL(args.request.url).searchParams.get('said') ?? ''
   const isStale = post.status === 'PUBLISHED' && deed !== 'published' // it has come true
   const said = isStale ? null : (saids[deed] ?? null)
-  return json({ post, channels: channels.data, gone: gone.data, media, attempts, start, said })
+  return json({ post, channels: channels.data, gone: gone.data, media, attempts: attempts.data, start, said })
 }
 
 const saids: Record<string, string> = {

@@ -6,17 +6,19 @@ import { type Route, routes } from '../../server/rest.ts'
 import { expectProblem, faultsOf, openWeb, type Web } from './web.ts'
 
 let w: Web
-let own: Record<string, string> // of each path with a parameter, an id that is there
+let own: Record<string, string> // of each thing that a path names, an id that is there
 beforeAll(async () => {
   w = await openWeb()
   const channelId = await w.channel()
   const post = await w.call('POST', '/posts', { json: { type: 'draft', content: 'x', channelIds: [channelId] } })
-  own = { '/channels/:id': channelId, '/posts/:id': post.json.id, '/media/:id': 'none' }
+  own = { channelId, channels: channelId, posts: post.json.id, media: await anImage() }
 })
 afterAll(() => w.end())
 
 const call = (route: Route, path: string, options = {}) => w.call(route.method.toUpperCase(), path, options)
-const pathOf = (route: Route) => route.path.replace(':id', own[route.path] ?? '')
+/** A path of the route with things that are there, or with `id` for the first of them. */
+const pathOf = ({ path }: Route, id = own[path.split('/')[1]!]!) =>
+  path.replace(':id', () => id).replace(':channelId', own.channelId!)
 const json = routes.filter(({ body }) => body === 'json')
 const lists = routes.filter(({ query }) => query)
 const withId = routes.filter(({ path }) => path.includes(':id'))
@@ -37,10 +39,10 @@ describe('an id that is none', () => {
     '__proto__',
   ]
   test.each(withId)('$method $path: is simply not there', async (route) => {
-    const missing = await call(route, route.path.replace(':id', '01890000-0000-7000-8000-000000000000'))
+    const missing = await call(route, pathOf(route, '01890000-0000-7000-8000-000000000000'), valid(route))
     for (const id of ids) {
       if (id === '..') continue // a client resolves it
-      const answer = await call(route, route.path.replace(':id', id))
+      const answer = await call(route, pathOf(route, id), valid(route))
       expectProblem(answer, 404, 'not_found')
       expect({ ...answer.json, requestId: '' }).toEqual({ ...missing.json, requestId: '' })
     }
@@ -81,7 +83,7 @@ describe('a query', () => {
       cursor([1, id]),
     )
     for (const query of bad) {
-      const answer = await call(route, `${route.path}?${query}`)
+      const answer = await call(route, `${pathOf(route)}?${query}`)
       expect([query, answer.status]).toEqual([query, 400])
       expectProblem(answer, 400, 'invalid_request')
       expect(answer.json.errors[0].path).toBe(query.split('=')[0])
@@ -125,7 +127,7 @@ describe('a JSON body', () => {
   ]
   test.each(json)('$method $path: whatever it is, 400 and the documented shape', async (route) => {
     for (const [what, body] of bodies) {
-      const answer = await call(route, route.path, { body, headers: { 'content-type': 'application/json' } })
+      const answer = await call(route, pathOf(route), { body, headers: { 'content-type': 'application/json' } })
       expect([what, answer.status]).toEqual([what, 400])
       expectProblem(answer, 400, 'invalid_request')
     }
@@ -136,10 +138,10 @@ describe('a JSON body', () => {
     async (route) => {
       const headers = { 'content-type': 'application/json' }
       const exactly = `{"x":"${'x'.repeat(256 * 1024 - 8)}"}`
-      expectProblem(await call(route, route.path, { body: exactly, headers }), 400, 'invalid_request')
-      expectProblem(await call(route, route.path, { body: `${exactly} `, headers }), 413, 'body_too_large')
+      expectProblem(await call(route, pathOf(route), { body: exactly, headers }), 400, 'invalid_request')
+      expectProblem(await call(route, pathOf(route), { body: `${exactly} `, headers }), 413, 'body_too_large')
       const stream = new Blob([exactly, ' ']).stream()
-      expectProblem(await call(route, route.path, { body: stream, headers }), 413, 'body_too_large')
+      expectProblem(await call(route, pathOf(route), { body: stream, headers }), 413, 'body_too_large')
     },
   )
 
@@ -154,7 +156,7 @@ describe('a JSON body', () => {
         '',
       ])
         expectProblem(
-          await call(route, route.path, { body: Buffer.from('{}'), headers: type ? { 'content-type': type } : {} }),
+          await call(route, pathOf(route), { body: Buffer.from('{}'), headers: type ? { 'content-type': type } : {} }),
           415,
           'unsupported_media_type',
         )
@@ -164,7 +166,7 @@ describe('a JSON body', () => {
         'application/json ;x=y',
       ])
         expectProblem(
-          await call(route, route.path, { body: '{}', headers: { 'content-type': type } }),
+          await call(route, pathOf(route), { body: '{"x":1}', headers: { 'content-type': type } }),
           400,
           'invalid_request',
         )
@@ -283,6 +285,20 @@ test('whatever is sent, no route fails on our side', async () => {
 
 function encoded(value: string): string {
   return encodeURIComponent(value.toWellFormed())
+}
+
+/** A body that a route takes. */
+function valid({ method, path }: Route): { json?: unknown } {
+  if (path.endsWith('/resolve')) return { json: { outcome: 'cancelled' } }
+  if (path.startsWith('/media')) return method === 'patch' ? { json: { alt: 'x' } } : {}
+  return method === 'patch' ? { json: { content: 'x' } } : {}
+}
+
+async function anImage(): Promise<string> {
+  const form = new FormData()
+  const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  form.append('file', new Blob([Buffer.from(png, 'base64')]))
+  return (await w.call('POST', '/media', { body: form })).json.id
 }
 
 /** What makes a route look at its query. */

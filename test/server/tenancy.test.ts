@@ -150,6 +150,10 @@ const cases: Record<string, Case> = {
     ...{ ...write, missing: 'unprocessable' },
     with: (t) => ({ ...text, type: 'now', channelIds: [t.channelId], mediaIds: [t.mediaId] }),
   },
+  'posts.validate': {
+    ...{ ...write, missing: 'done' },
+    with: (t) => ({ ...text, type: 'now', channelIds: [t.channelId], mediaIds: [t.mediaId] }),
+  },
   'posts.list': { ...read, with: (t) => ({ channelId: t.channelId }), missing: 'done' },
   'posts.get': { ...read, with: (t) => ({ id: t.postId }) },
   'posts.update': { ...write, with: (t) => ({ ...text, id: t.postId }) },
@@ -163,7 +167,7 @@ const cases: Record<string, Case> = {
     ...{ ...write, own: 'nothing_to_resolve' },
     with: (t) => ({ id: t.postId, channelId: t.channelId, outcome: 'not_published' }),
   },
-  'posts.attempts': { ...read, with: (t) => ({ id: t.postId }) },
+  'posts.attempts': { ...read, with: (t) => ({ id: t.postId, limit: 10 }) },
 }
 type Ending = { outcome: string; said: unknown }
 
