@@ -4,7 +4,7 @@ import { accounts, memberships, organisations, type Role, sessions } from '../db
 import { Failure } from './errors.ts'
 import { ById, ChangePassword, SignIn, SignUp, scopes, UpdateAccount } from './forms.ts'
 import { digest, hashPassword, mintToken, verifyPassword } from './secrets.ts'
-import { createThrottle } from './throttle.ts'
+import { countSignUp, createThrottle } from './throttle.ts'
 import { authenticated, type Context, open, router, signedIn } from './trpc.ts'
 
 const SessionDays = 30
@@ -13,8 +13,9 @@ const SessionDays = 30
 export type NewSession = { token: string; expiresAt: Date }
 
 export const account = router({
-  signUp: open.input(SignUp).mutation(async ({ ctx: { db, env }, input }): Promise<NewSession> => {
+  signUp: open.input(SignUp).mutation(async ({ ctx: { db, env, address }, input }): Promise<NewSession> => {
     if (env.signup === 'closed') throw new Failure('signup_closed')
+    await countSignUp(db, env.authRateLimit, address) // also those in vain: each tells whether an address has an account
     const passwordHash = await hashPassword(input.password)
     return db.transaction(async (tx) => {
       const accountId = await createAccount(tx, { ...input, passwordHash })

@@ -1,4 +1,3 @@
-import { lt, sql } from 'drizzle-orm'
 import { RateLimiterDrizzle, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Db } from '../db/client.ts'
 import { throttles } from '../db/schema.ts'
@@ -32,7 +31,6 @@ export function createThrottle(db: Db, perMinute: number): Throttle {
     await Promise.all([take(byAddress, address), take(byAccount, account)])
     const result = await verify()
     await Promise.all([byAddress.reward(address), byAccount.delete(account)])
-    await db.delete(throttles).where(lt(throttles.expire, sql`now() - interval '1 hour'`))
     return result
   }
 }
@@ -60,26 +58,34 @@ export async function boundFailures<T>(
   return found
 }
 
+/** Count a sign-up, of which one address has `perHour` (0: no bound). Throws `rate_limited` with the time to wait. */
+export async function countSignUp(db: Db, perHour: number, address: string): Promise<void> {
+  if (perHour === 0) return
+  const byAddress = new RateLimiterDrizzle({ ...storeIn(db), keyPrefix: 'signup', points: perHour, duration: 3600 })
+  await take(byAddress, address, 'new accounts from your address')
+}
+
 function addresses(db: Db, perMinute: number): RateLimiterDrizzle {
   return new RateLimiterDrizzle({ ...storeIn(db), keyPrefix: 'address', points: perMinute, duration: 60 })
 }
 
-// Its own clean-up would be a timer for every call of this: the old rows go with each success instead.
+// Its own clean-up would be a timer for every call of this; jobs/sweep.ts deletes the old rows.
 function storeIn(db: Db) {
   return { storeClient: db, schema: throttles, clearExpiredByTimeout: false }
 }
 
-async function take(limiter: RateLimiterDrizzle, key: string): Promise<void> {
+async function take(limiter: RateLimiterDrizzle, key: string, what?: string): Promise<void> {
   try {
     await limiter.consume(key)
   } catch (spent) {
     if (!(spent instanceof RateLimiterRes)) throw spent
-    throw tooMany(spent)
+    throw tooMany(spent, what)
   }
 }
 
-function tooMany({ msBeforeNext }: RateLimiterRes): Failure {
+function tooMany({ msBeforeNext }: RateLimiterRes, what = 'failed attempts'): Failure {
   const retryAfterSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000))
-  const detail = `Too many failed attempts. Try again in ${retryAfterSeconds} s.`
+  const wait = retryAfterSeconds > 120 ? `${Math.ceil(retryAfterSeconds / 60)} minutes` : `${retryAfterSeconds} s`
+  const detail = `Too many ${what}. Try again in ${wait}.`
   return new Failure('rate_limited', { detail, retryAfterSeconds })
 }

@@ -17,8 +17,7 @@ beforeAll(async () => {
   w = await openWeb(limit)
   otherSite = await testSite(w.site.databaseUrl, limit)
   other = await startWeb(otherSite)
-  const form = { name: 'Ada', email, password, organisation: 'Works' }
-  expect((await aBrowser(w.site.appUrl).post('/signup', form)).status).toBe(302)
+  expect((await signUp(w.site, email)).status).toBe(302)
 })
 beforeEach(() => w.db.delete(throttles))
 afterAll(async () => {
@@ -29,6 +28,9 @@ afterAll(async () => {
 
 const signIn = async (site: Site, tried = password, as = email) =>
   (await aBrowser(site.appUrl).post('/login', { email: as, password: tried })).status
+
+const signUp = (site: Site, as: string) =>
+  aBrowser(site.appUrl).post('/signup', { name: 'Ada', email: as, password, organisation: 'Works' })
 
 test('failures are counted for all web processes together: past the limit even the right password waits', async () => {
   expect(await signIn(w.site, 'wrong')).toBe(401)
@@ -55,4 +57,19 @@ test('an account is guarded against many addresses, and its counters hold no e-m
   await w.db.execute(sql`update throttles set points = 20 where key like 'account:%'`)
   await w.db.execute(sql`delete from throttles where key like 'address:%'`)
   expect(await signIn(w.site)).toBe(429) // from an address that has failed at nothing
+})
+
+test('an address makes so many accounts an hour, with all web processes together; who asks for one too many is told when', async () => {
+  const tried = Array.from({ length: 10 }, (_, i) => signUp(i % 2 ? w.site : otherSite, `person${i}@example.org`))
+  const answers = await Promise.all(tried)
+  expect(answers.filter(({ status }) => status === 302)).toHaveLength(AMinute)
+  const refused = answers.filter(({ status }) => status === 429)
+  expect(refused).toHaveLength(10 - AMinute)
+  for (const { headers, text } of refused) {
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(3500)
+    expect(text).toContain('Too many new accounts from your address. Try again in 60 minutes.')
+    expect(text).not.toContain(password)
+  }
+  expect((await signUp(w.site, email)).status).toBe(429) // nor does it tell any more who has an account
+  expect(await signIn(w.site)).toBe(302)
 })
