@@ -13,6 +13,7 @@ import { askBack, dropJob, wakeChannelOf } from './queue.ts'
 import { reap } from './reaper.ts'
 import { reconcile } from './reconcile.ts'
 import type { Deps } from './session.ts'
+import { SweepEveryMs, sweep } from './sweep.ts'
 import type { Times } from './times.ts'
 
 const PollMs = 1000 // the alarm makes it punctual
@@ -51,6 +52,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     every(times.heartbeatMs, halt.signal, () => beat(own.db, times, owner), log),
     every(times.reaperMs, halt.signal, () => tick(deps, own.db, heard), log),
     every(times.canaryMs, halt.signal, () => sendCanary(db, owner, heard), log),
+    every(SweepEveryMs, halt.signal, () => sweep(db, halt.signal, log), log),
     alarm(databaseUrl, times, log, halt.signal),
   ]
   const stop = async () => {

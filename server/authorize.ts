@@ -129,7 +129,6 @@ async function askFor(ctx: Context, member: Member, app: AppRow, request: Author
   const token = mintToken()
   const id = uuidv7()
   const state = request.state && seal(ctx.ring, placeOf('state', id, app.organisationId), request.state)
-  await ctx.db.delete(authorizationRequests).where(sql`${authorizationRequests.expiresAt} < now() - interval '1 day'`)
   await ctx.db.insert(authorizationRequests).values({
     ...request,
     id,
