@@ -77,6 +77,7 @@ const asked: [string, () => Promise<{ status: number; headers: Headers; text: st
   ['an item of a feed', () => strange().get(`${feed}/01890000-0000-7000-8000-000000000000`)],
   ['Atom', () => strange().get(`${feed}/atom.xml`)],
   ['JSON Feed', () => strange().get(`${feed}/feed.json`)],
+  ['a consent page', () => strange().get('/oauth/authorize?client_id=app&response_type=code')],
   ['a page with a session', () => browser.get('/')],
   ['a form with a session', () => browser.post('/settings/account', { intent: 'everywhere' })],
 ]
