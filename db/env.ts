@@ -57,6 +57,7 @@ const Variables = z.object({
     .enum(['open', 'closed'])
     .default('open')
     .catch(() => problem('SIGNUP must be open or closed.')),
+  RATE_LIMIT: wholeNumber('RATE_LIMIT', 0, 1_000_000, 600),
   AUTH_RATE_LIMIT: wholeNumber('AUTH_RATE_LIMIT', 0, 1_000_000, 60),
   DATABASE_CONNECTIONS: wholeNumber('DATABASE_CONNECTIONS', 2, 1000, 10),
   WORKER_CONCURRENCY: wholeNumber('WORKER_CONCURRENCY', 1, 1000, 50),
@@ -96,6 +97,7 @@ export function readEnv(variables: Record<string, string | undefined> = process.
     trustProxy: env.TRUST_PROXY,
     secretKeys: env.SECRET_KEYS.length > 0 ? (env.SECRET_KEYS as unknown as KeyRing) : null, // null: those kept in dataDir
     signup: env.SIGNUP,
+    rateLimit: env.RATE_LIMIT, // requests a minute of one organisation; 0: no bound
     authRateLimit: env.AUTH_RATE_LIMIT,
     databaseConnections: env.DATABASE_CONNECTIONS,
     workerConcurrency: env.WORKER_CONCURRENCY,

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { type Actor, credentialHolder, credentialIn } from './actor.ts'
 import { Failure, type Fault, problemFrom } from './errors.ts'
 import type { Scope } from './forms.ts'
+import { countRefusal, countRequest, demandRest, fieldsOf, type Quota } from './rate-limit.ts'
 import { readJson, receiveFile } from './request-body.ts'
 import { apiFor, appRouter } from './router.ts'
 import { isAccessToken, isApiKey } from './secrets.ts'
@@ -69,7 +70,8 @@ export const routes: Route[] = [
 
 const Prefix = '/public/v1'
 const JsonBytes = 256 * 1024
-const exposed = 'Link, Location, ETag, Idempotent-Replayed, Retry-After, WWW-Authenticate, X-Request-Id'
+const exposed =
+  'Link, Location, ETag, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id'
 
 /** The public API: one handler for every row of the table, in API.md's order of checks. Mounted at /public/v1. */
 export function rest(installation: Installation): express.RequestHandler {
@@ -82,8 +84,9 @@ export function rest(installation: Installation): express.RequestHandler {
 async function answer(installation: Installation, req: Request, res: Response): Promise<void> {
   const { route, params } = routeOf(req, res)
   if (req.method === 'OPTIONS') return void res.status(204).end()
-  const actor = await authenticate(installation, req)
+  const actor = await authenticate(installation, req, res)
   res.locals.actor = actor
+  await meter(installation, actor, res)
   demandScopeOf(route, actor)
   await using body = await readBody(installation, route, req)
   const input = { ...inputOf(route, params, queryOf(req), body.value), ...(route.ifMatch ? ifMatchOf(req) : {}) }
@@ -140,7 +143,7 @@ function match(pattern: string, path: string): Record<string, string> | null {
   return params
 }
 
-async function authenticate({ db }: Installation, req: Request): Promise<Actor> {
+async function authenticate({ db, env }: Installation, req: Request, res: Response): Promise<Actor> {
   const credential = credentialIn(req.headers.authorization)
   if (!credential)
     throw new Failure('unauthenticated', {
@@ -148,7 +151,17 @@ async function authenticate({ db }: Installation, req: Request): Promise<Actor> 
     })
   const actor = await credentialHolder(db, credential)
   if (actor) return actor
+  if (env.authRateLimit > 0) spend(res, await countRefusal(db, env.authRateLimit, req.ip ?? ''))
   throw new Failure('unauthenticated', { detail: whyRefused(credential) })
+}
+
+async function meter({ db, env }: Installation, { organisationId }: Actor, res: Response): Promise<void> {
+  if (env.rateLimit > 0) spend(res, await countRequest(db, env.rateLimit, organisationId))
+}
+
+function spend(res: Response, quota: Quota): void {
+  res.set(fieldsOf(quota))
+  demandRest(quota)
 }
 
 function whyRefused(credential: string): string {

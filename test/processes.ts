@@ -42,6 +42,7 @@ export async function testSite(databaseUrl: string, extra: Record<string, string
     PORT: String(port),
     APP_URL: appUrl,
     OUTBOUND_ALLOW: '127.0.0.0/8,::1/128',
+    RATE_LIMIT: '0',
     LOG_LEVEL: 'info',
     NODE_ENV: 'production',
     ...extra,
