@@ -1,7 +1,17 @@
 import express from 'express'
 import { problemFrom } from './errors.ts'
 import { scopes } from './forms.ts'
-import { authenticateClient, type Client, exchange, introspect, OAuthError, revoke } from './oauth.ts'
+import {
+  authenticateClient,
+  type Caller,
+  type Client,
+  type ClientCredentials,
+  type Endpoint,
+  exchange,
+  introspect,
+  OAuthError,
+  revoke,
+} from './oauth.ts'
 import type { Installation } from './trpc.ts'
 
 type Request = express.Request
@@ -19,9 +29,9 @@ const known = new Set(
 export function oauthEndpoints(installation: Installation): express.Router {
   const router = express.Router({ strict: true, caseSensitive: true })
   const body = express.raw({ type: () => true, limit: BodyBytes })
-  router.all('/oauth/token', commonHeaders, body, endpoint(installation, token))
-  router.all('/oauth/revoke', commonHeaders, body, endpoint(installation, revocation))
-  router.all('/oauth/introspect', commonHeaders, body, endpoint(installation, introspection))
+  router.all('/oauth/token', commonHeaders, body, endpoint(installation, 'token', token))
+  router.all('/oauth/revoke', commonHeaders, body, endpoint(installation, 'revoke', revocation))
+  router.all('/oauth/introspect', commonHeaders, body, endpoint(installation, 'introspect', introspection))
   router.all('/.well-known/oauth-authorization-server', document(serverMetadata(installation)))
   router.all('/.well-known/oauth-protected-resource', document(resourceMetadata(installation)))
   router.use(unreadable)
@@ -68,13 +78,16 @@ async function introspection(call: Call): Promise<unknown> {
   return introspect(call.db, client, call.env.baseUrl, demand(call.parameters, 'token'))
 }
 
-function endpoint(installation: Installation, does: (call: Call) => Promise<unknown>): express.RequestHandler {
+function endpoint(
+  installation: Installation,
+  name: Endpoint,
+  does: (call: Call) => Promise<unknown>,
+): express.RequestHandler {
   return (req, res) => {
     if (req.method === 'OPTIONS') return void res.set(preflight('POST')).status(204).end()
     if (req.method !== 'POST')
       return void sendError(res, 405, 'invalid_request', 'This endpoint takes POST.', { Allow: 'POST, OPTIONS' })
-    const address = req.ip ?? ''
-    answer(installation, req, address, does).then(
+    answer(installation, req, { endpoint: name, address: req.ip ?? '' }, does).then(
       (body) => send(res, 200, body),
       (error: unknown) => sendFailure(req, res, error),
     )
@@ -84,11 +97,12 @@ function endpoint(installation: Installation, does: (call: Call) => Promise<unkn
 async function answer(
   installation: Installation,
   req: Request,
-  address: string,
+  caller: Caller,
   does: (call: Call) => Promise<unknown>,
 ): Promise<unknown> {
   const parameters = parametersOf(req)
-  return does({ ...installation, parameters, address, client: () => clientOf(installation, req, parameters, address) })
+  const client = () => clientOf(installation, req, parameters, caller)
+  return does({ ...installation, parameters, address: caller.address, client })
 }
 
 /** The parameters of a JSON or form body; empty ones count as absent (RFC 6749 §3.2). Throws `invalid_request`. */
@@ -145,22 +159,22 @@ async function clientOf(
   installation: Installation,
   req: Request,
   parameters: Parameters,
-  address: string,
+  caller: Caller,
 ): Promise<Client> {
   const basic = basicOf(req.headers.authorization)
-  const [id, secret] = [parameters.get('client_id') ?? null, parameters.get('client_secret') ?? null]
-  if (!basic) return authenticateClient(installation, id, secret, address)
-  if (secret !== null || (id !== null && basic.id !== null && id !== basic.id))
+  const [clientId, secret] = [parameters.get('client_id') ?? null, parameters.get('client_secret') ?? null]
+  if (!basic) return authenticateClient(installation, { clientId, secret }, caller)
+  if (secret !== null || (clientId !== null && basic.clientId !== null && clientId !== basic.clientId))
     throw new OAuthError('invalid_request', 'Send the client secret once: by HTTP Basic or in the body.')
-  return authenticateClient(installation, basic.id, basic.secret, address)
+  return authenticateClient(installation, basic, caller)
 }
 
-function basicOf(header: string | undefined): { id: string | null; secret: string | null } | null {
+function basicOf(header: string | undefined): ClientCredentials | null {
   if (header === undefined) return null
   const pair = Buffer.from(header.match(/^basic\s+([\w+/=-]+)\s*$/i)?.[1] ?? '', 'base64').toString()
   const colon = pair.indexOf(':')
-  if (colon < 0) return { id: null, secret: null }
-  return { id: formDecoded(pair.slice(0, colon)), secret: formDecoded(pair.slice(colon + 1)) }
+  if (colon < 0) return { clientId: null, secret: null }
+  return { clientId: formDecoded(pair.slice(0, colon)), secret: formDecoded(pair.slice(colon + 1)) }
 }
 
 function formDecoded(text: string): string | null {

@@ -20,6 +20,15 @@ export class OAuthError extends Error {
   }
 }
 
+/** What a client shows to say who it is; null for what it left out or nobody can read. */
+export type ClientCredentials = { clientId: string | null; secret: string | null }
+
+/** Who calls, before it is known: where, and from where. */
+export type Caller = { endpoint: Endpoint; address: string }
+
+/** An endpoint that authenticates clients, by the last step of its path. */
+export type Endpoint = 'token' | 'revoke' | 'introspect'
+
 /** An app that has shown its secret. */
 export type Client = typeof apps.$inferSelect
 
@@ -27,18 +36,16 @@ export type Client = typeof apps.$inferSelect
 export type TokenAnswer = { id: string; cus: null; access_token: string; token_type: 'bearer'; scope: string }
 
 /**
- * The app of `clientId` and `secret` (RFC 6749 §2.3.1). During a rotation's overlap both secrets are good.
+ * The app whose id and secret are `shown` (RFC 6749 §2.3.1). During a rotation's overlap both secrets are good.
  *
- * Throws OAuthError `invalid_client`, and Failure `rate_limited` once too many have failed from `address`.
+ * Throws OAuthError `invalid_client`, and Failure `rate_limited` once too many have failed from that address.
  */
 export async function authenticateClient(
   { db, env }: Pick<Installation, 'db' | 'env'>,
-  clientId: string | null,
-  secret: string | null,
-  address: string,
+  shown: ClientCredentials,
+  caller: Caller,
 ): Promise<Client> {
-  const find = () => clientWith(db, clientId, secret, address)
-  const client = await boundFailures(db, env.authRateLimit, address, find)
+  const client = await boundFailures(db, env.authRateLimit, caller.address, () => clientWith(db, shown, caller))
   if (client) return client
   throw new OAuthError('invalid_client', UnknownClient)
 }
@@ -124,9 +131,8 @@ export async function introspect(db: Db, client: Client, issuer: string, token: 
 
 async function clientWith(
   db: Db,
-  clientId: string | null,
-  secret: string | null,
-  address: string,
+  { clientId, secret }: ClientCredentials,
+  { endpoint, address }: Caller,
 ): Promise<Client | null> {
   if (clientId === null) return null
   const [app] = await db.select().from(apps).where(eq(apps.clientId, clientId))
@@ -137,7 +143,7 @@ async function clientWith(
     .where(and(eq(appSecrets.appId, app.id), sql`(${appSecrets.expiresAt} is null or ${appSecrets.expiresAt} > now())`))
   const given = digest(secret ?? '')
   if (secret !== null && secrets.filter(({ hash }) => sameDigest(hash, given)).length > 0) return app
-  await noteAttempt(db, app, { step: 'token', outcome: 'invalid_client', description: UnknownClient, address })
+  await noteAttempt(db, app, { step: endpoint, outcome: 'invalid_client', description: UnknownClient, address })
   return null
 }
 

@@ -15,6 +15,8 @@ const steps: Record<string, string> = {
   authorize: 'Authorize link',
   consent: 'Consent',
   token: 'Exchange of a code',
+  revoke: 'Revocation of a token',
+  introspect: 'Introspection of a token',
 }
 
 const outcomes: Record<string, string> = {
@@ -32,7 +34,10 @@ const fine: Record<string, string> = { consent: 'Approved', token: 'A token was 
 /** What was lately tried with an app, latest first: what a developer looks at whose flow fails. */
 export function AppAttempts({ attempts }: { attempts: Attempt[] }) {
   return (
-    <Card title="Last attempts" lead="The last 50 authorisations and exchanges, without secrets and codes.">
+    <Card
+      title="Last attempts"
+      lead="The last 50 authorisations and exchanges, and calls with a wrong secret, without secrets and codes."
+    >
       {attempts.length === 0 ? <p className="text-sm text-muted">Nothing was tried yet.</p> : null}
       <ol className="-mb-2 divide-y divide-line text-sm">
         {attempts.map((attempt) => (
@@ -43,9 +48,10 @@ export function AppAttempts({ attempts }: { attempts: Attempt[] }) {
   )
 }
 
-// Where a person sat who was asked is not for the developer; where the exchange came from is.
+// Where a person sat who was asked is not for the developer; where the app's own calls came from is.
 function Row({ attempt: { at, step, outcome, description, address } }: { attempt: Attempt }) {
   const isGood = outcome === 'ok'
+  const isCall = step !== 'authorize' && step !== 'consent'
   const Icon = isGood ? CircleCheck : CircleX
   return (
     <li className="flex gap-3 py-3">
@@ -58,7 +64,7 @@ function Row({ attempt: { at, step, outcome, description, address } }: { attempt
         {description ? <p className="text-muted">{description}</p> : null}
         <p className="text-muted">
           <Instant at={at} form="exact" />
-          {step === 'token' && address ? ` from ${address}` : ''}
+          {isCall && address ? ` from ${address}` : ''}
         </p>
       </div>
     </li>

@@ -35,6 +35,13 @@ describe.each(['revoke', 'introspect'])('POST /oauth/%s', (path) => {
     expect(both).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
   })
 
+  test('a client that fails is told of to its developer with the endpoint that it called', async () => {
+    const app = await anApp(f.maker)
+    await post(f, path, { token, ...credentials({ ...app, clientSecret: 'x' }) })
+    const { attempts } = await f.maker.api.apps.get({ id: app.id })
+    expect(attempts).toMatchObject([{ step: path, outcome: 'invalid_client' }])
+  })
+
   test('RFC 7009 2.1, RFC 7662 2.3: no token, or two, is invalid_request', async () => {
     for (const form of [credentials(f.app), { ...credentials(f.app), token: '' }])
       expect(await post(f, path, form)).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
