@@ -282,6 +282,8 @@ export const deliveries = pgTable(
     postId: uuid().notNull(),
     channelId: uuid().notNull(),
     position: smallint().notNull(), // the order in which the caller named the channels
+    content: text(), // its own text and media, where they are not the post's
+    mediaIds: uuid().array(),
     state: deliveryState().notNull(),
     dueAt: instant(), // null for a draft without a date
     nextAttemptAt: instant(), // not before this, whatever due_at says

@@ -129,13 +129,16 @@ function networkOf({ networks }: Deps, { network }: Claimed): Network {
   return found
 }
 
-async function contentOf({ db, files, appUrl }: Deps, { postId, organisationId }: Claimed): Promise<Content> {
+async function contentOf({ db, files, appUrl }: Deps, { id, organisationId }: Claimed): Promise<Content> {
   const [post] = await db.execute<{ content: string; media: MediaRow[] }>(sql`
-    select p.content, (
-      select coalesce(json_agg(m.* order by pm.position), '[]') from post_media pm
-      join media m on m.id = pm.media_id and m.organisation_id = pm.organisation_id
-      where pm.post_id = p.id) as media
-    from posts p where p.id = ${postId} and p.organisation_id = ${organisationId}`)
+    select coalesce(d.content, p.content) as content, (
+      select coalesce(json_agg(m.* order by used.place), '[]')
+      from unnest(coalesce(d.media_ids, array(
+        select pm.media_id from post_media pm where pm.post_id = p.id order by pm.position
+      ))) with ordinality as used (id, place)
+      join media m on m.id = used.id and m.organisation_id = p.organisation_id) as media
+    from deliveries d join posts p on p.id = d.post_id
+    where d.id = ${id} and d.organisation_id = ${organisationId}`)
   if (!post) throw new PublishError('refused', 'The post is gone.', { code: 'post_gone' })
   const media = post.media.map(({ file_key: key, mime, bytes, width, height, alt }) => ({
     ...{ mime, bytes, width, height, alt },

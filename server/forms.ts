@@ -111,10 +111,22 @@ const channelIds = (least: number) =>
     .refine((ids) => new Set(ids.map((id) => id.toLowerCase())).size === ids.length, 'A channel is named twice.')
     .pipe(z.array(Id))
 const MediaIds = z.array(Id).max(20, 'At most 20 files.')
+
+/** A text or media of its own on one channel; what is left out is the post's. */
+const Override = z
+  .strictObject({ channelId: Id, content: text(100_000).optional(), mediaIds: MediaIds.optional() })
+  .refine(({ content, mediaIds }) => content !== undefined || mediaIds !== undefined, 'Name content or mediaIds.')
+const Overrides = z
+  .array(Override)
+  .max(50, 'At most 50.')
+  .refine((all) => new Set(all.map(({ channelId }) => channelId)).size === all.length, 'A channel is named twice.')
+export type Override = { channelId: string; content?: string | undefined; mediaIds?: string[] | undefined }
+
 const postBody = {
   content: text(100_000),
   channelIds: channelIds(1),
   mediaIds: MediaIds.optional(),
+  overrides: Overrides.optional(),
 }
 
 /** The body of POST /posts, and of the composer. */
@@ -132,7 +144,7 @@ export const CreatePost = z.discriminatedUnion(
   { error: (issue) => (issue.code === 'invalid_union' ? 'Must be one of schedule, now, draft.' : undefined) },
 )
 
-/** A change of a post: what is left out stays. `channelIds` and `mediaIds` are whole new sets. */
+/** A change of a post: what is left out stays. `channelIds`, `mediaIds` and `overrides` are whole new sets. */
 export const UpdatePost = z.strictObject({
   id: Id,
   type: z.enum(['draft', 'schedule', 'now']).optional(),
@@ -140,6 +152,7 @@ export const UpdatePost = z.strictObject({
   content: text(100_000).optional(),
   channelIds: channelIds(0).optional(),
   mediaIds: MediaIds.optional(),
+  overrides: Overrides.optional(),
   ifVersions: z.array(z.number().int()).optional(), // it must have one of these
 })
 

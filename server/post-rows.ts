@@ -112,8 +112,20 @@ export async function changeDeliveries(
   await reschedule(tx, named(true), to)
   const arriving = wanted.channelIds.filter((id) => !found.some(({ channelId }) => channelId === id))
   await insertDeliveries(tx, networks, { organisationId, postId, channelIds: arriving, ...to })
+  await arrange(tx, organisationId, postId, wanted)
+}
+
+/** Give a post's deliveries the order in which their channels are named, and what they have of their own. */
+export async function arrange(
+  tx: Tx,
+  organisationId: string,
+  postId: string,
+  { channelIds, overrides }: Wanted,
+): Promise<void> {
   await tx.execute(sql`
-    update deliveries d set position = named.place
-    from unnest(${sql.param(wanted.channelIds)}::uuid[]) with ordinality as named (channel_id, place)
+    update deliveries d set position = named.place, content = o.content, media_ids = o."mediaIds"
+    from unnest(${sql.param(channelIds)}::uuid[]) with ordinality as named (channel_id, place)
+    left join json_to_recordset(${JSON.stringify(overrides)}::json) as o ("channelId" uuid, content text, "mediaIds" uuid[])
+      on o."channelId" = named.channel_id
     where d.post_id = ${postId} and d.organisation_id = ${organisationId} and d.channel_id = named.channel_id`)
 }

@@ -6,9 +6,9 @@ import { recordPublished } from '../jobs/ledger.ts'
 import { cancel, type Found, lockDeliveries, sendAgain } from '../jobs/orders.ts'
 import { isAfter, type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure, type FailureCode, type Fault } from './errors.ts'
-import { ById, CreatePost, ListAttempts, ListPosts, Resolve, UpdatePost } from './forms.ts'
+import { ById, CreatePost, ListAttempts, ListPosts, type Override, Resolve, UpdatePost } from './forms.ts'
 import { once } from './idempotency.ts'
-import { changeDeliveries, insertDeliveries, insertPost, readPost, replaceMedia } from './post-rows.ts'
+import { arrange, changeDeliveries, insertDeliveries, insertPost, readPost, replaceMedia } from './post-rows.ts'
 import { reachesPost, type Who } from './reach.ts'
 import { type Facts, factsFor, missingThings, obstacles, type Unchanged, type Wanted } from './rules.ts'
 import { type DeliveryStatus, iso, type Post, type PostRow, postView, showPost } from './status.ts'
@@ -26,6 +26,7 @@ export const posts = router({
         const id = await insertPost(tx, organisationId, input.type, wanted, ctx.actor)
         const due = { state: input.type === 'draft' ? 'draft' : 'scheduled', dueAt: wanted.date } as const
         await insertDeliveries(tx, ctx.networks, { organisationId, postId: id, channelIds: wanted.channelIds, ...due })
+        if (wanted.overrides.length > 0) await arrange(tx, organisationId, id, wanted)
         return readPost(tx, actor, id)
       }),
     ),
@@ -76,6 +77,7 @@ export const posts = router({
           date: input.date === undefined ? (before.date === null ? null : new Date(before.date)) : input.date,
           channelIds: input.channelIds ?? before.channelIds,
           mediaIds: input.mediaIds ?? before.mediaIds,
+          overrides: input.overrides ?? before.overrides.filter(staysOn(input.channelIds ?? before.channelIds)),
         }
         demandComplete(type, wanted)
         const isSameType = type === before.type
@@ -193,8 +195,12 @@ export async function retryPost(tx: Tx, who: Who, id: string, channelId?: string
 
 const nothing: Unchanged = { date: false, onChannels: [] }
 
-function wantedIn({ content, date, channelIds, mediaIds }: z.output<typeof CreatePost>): Wanted {
-  return { content, date: date ?? null, channelIds, mediaIds: mediaIds ?? [] }
+function wantedIn({ content, date, channelIds, mediaIds, overrides }: z.output<typeof CreatePost>): Wanted {
+  return { content, date: date ?? null, channelIds, mediaIds: mediaIds ?? [], overrides: overrides ?? [] }
+}
+
+function staysOn(channelIds: string[]): (override: Override) => boolean {
+  return ({ channelId }) => channelIds.includes(channelId)
 }
 
 type Asked = { isDraft: boolean; unchanged: Unchanged }

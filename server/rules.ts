@@ -3,13 +3,20 @@ import type { Tx } from '../db/client.ts'
 import type { ChannelLimits } from '../db/schema.ts'
 import { excessOf, lengthOf } from '../jobs/networks/text.ts'
 import type { Fault } from './errors.ts'
+import type { Override } from './forms.ts'
 import { reachesChannel, type Who } from './reach.ts'
 
 const ToleranceMs = 60_000 // the caller's clock and ours differ
 const FurthestYears = 5
 
 /** A post as its maker wants it. `date` is null for "now" and for a draft without one. */
-export type Wanted = { content: string; date: Date | null; channelIds: string[]; mediaIds: string[] }
+export type Wanted = {
+  content: string
+  date: Date | null
+  channelIds: string[]
+  mediaIds: string[]
+  overrides: Override[]
+}
 
 type ChannelFacts = { id: string; name: string; network: string; status: string; limits: ChannelLimits }
 type MediaFacts = { id: string; mime: string; bytes: number; alt: string }
@@ -17,31 +24,35 @@ export type Facts = { now: Date; channels: ChannelFacts[]; media: MediaFacts[] }
 
 /**
  * What the rules need to know, in one statement: the database's clock and the organisation's channels and media of these
- * ids. The channels cannot be disconnected before the transaction ends, which would leave what it makes behind.
+ * ids. Neither can be taken away before the transaction ends, which would leave what it makes behind.
  */
 export async function factsFor(tx: Tx, who: Who, wanted: Wanted): Promise<Facts> {
+  const mediaIds = [wanted, ...wanted.overrides].flatMap(({ mediaIds }) => mediaIds ?? [])
   const [row] = await tx.execute<{ now: string; channels: ChannelFacts[]; media: MediaFacts[] }>(sql`
     select now() as now,
       (select coalesce(json_agg(c), '[]') from (
         select id, name, network, status, limits from channels
         where organisation_id = ${who.organisationId} and ${reachesChannel(who, sql`id`)} and id = any(${sql.param(wanted.channelIds)}::uuid[])
         order by id for key share) c) as channels,
-      (select coalesce(json_agg(json_build_object('id', id, 'mime', mime, 'bytes', bytes, 'alt', alt)), '[]')
-        from media where organisation_id = ${who.organisationId} and id = any(${sql.param(wanted.mediaIds)}::uuid[])) as media`)
+      (select coalesce(json_agg(m), '[]') from (
+        select id, mime, bytes, alt from media
+        where organisation_id = ${who.organisationId} and id = any(${sql.param(mediaIds)}::uuid[])
+        order by id for key share) m) as media`)
   return { now: new Date(row!.now), channels: row!.channels, media: row!.media }
 }
 
-/** Ids that name nothing of this organisation; all that is asked of a draft. */
-export function missingThings({ channelIds, mediaIds }: Wanted, { channels, media }: Facts): Fault[] {
+/** Ids that name nothing of this organisation, or no channel of the post; all that is asked of a draft. */
+export function missingThings({ channelIds, mediaIds, overrides }: Wanted, { channels, media }: Facts): Fault[] {
+  const noChannel = { code: 'channel_not_found', message: 'There is no such channel in this organisation.' }
+  const noMedia = { code: 'media_not_found', message: 'There is no such media in this organisation.' }
+  const notOfPost = { code: 'channel_not_found', message: 'This is none of the channels that the post names.' }
   return [
-    ...absent(
-      channelIds,
-      channels,
-      'channelIds',
-      'channel_not_found',
-      'There is no such channel in this organisation.',
-    ),
-    ...absent(mediaIds, media, 'mediaIds', 'media_not_found', 'There is no such media in this organisation.'),
+    ...absent(channelIds, channels, 'channelIds', noChannel),
+    ...absent(mediaIds, media, 'mediaIds', noMedia),
+    ...overrides.flatMap((override, i) => [
+      ...(channelIds.includes(override.channelId) ? [] : [{ path: `overrides[${i}].channelId`, ...notOfPost }]),
+      ...absent(override.mediaIds ?? [], media, `overrides[${i}].mediaIds`, noMedia),
+    ]),
   ]
 }
 
@@ -58,18 +69,33 @@ export function obstacles(wanted: Wanted, facts: Facts, unchanged: Unchanged): F
       const channel = facts.channels.find((candidate) => candidate.id === id)
       if (!channel) return []
       const on = `${channel.name} (${channel.network})`
+      const part = partFor(wanted, id)
       return [
         ...(unchanged.onChannels.includes(id) ? [] : connectionFaults(channel, on, `channelIds[${index}]`)),
-        ...textFaults(channel.limits, on, wanted.content),
-        ...mediaFaults(channel.limits, on, wanted.mediaIds, facts.media),
+        ...textFaults(channel.limits, on, part),
+        ...mediaFaults(channel.limits, on, part, facts.media),
       ]
     }),
   ]
 }
 
-function absent(ids: string[], found: { id: string }[], field: string, code: string, message: string): Fault[] {
+/** What goes out on one channel, and where each half of it stands in the request. */
+type Part = { content: string; contentPath: string; mediaIds: string[]; mediaPath: string }
+
+function partFor({ content, mediaIds, overrides }: Wanted, channelId: string): Part {
+  const i = overrides.findIndex((override) => override.channelId === channelId)
+  const own = overrides[i]
+  return {
+    content: own?.content ?? content,
+    contentPath: own?.content === undefined ? 'content' : `overrides[${i}].content`,
+    mediaIds: own?.mediaIds ?? mediaIds,
+    mediaPath: own?.mediaIds === undefined ? 'mediaIds' : `overrides[${i}].mediaIds`,
+  }
+}
+
+function absent(ids: string[], found: { id: string }[], field: string, why: Omit<Fault, 'path'>): Fault[] {
   return ids.flatMap((id, index) =>
-    found.some((thing) => thing.id === id) ? [] : [{ path: `${field}[${index}]`, code, message }],
+    found.some((thing) => thing.id === id) ? [] : [{ path: `${field}[${index}]`, ...why }],
   )
 }
 
@@ -82,9 +108,13 @@ function dateFaults(date: Date, now: Date): Fault[] {
   return []
 }
 
-function emptiness({ content, mediaIds }: Wanted): Fault[] {
-  if (content.trim() !== '' || mediaIds.length > 0) return []
-  return [{ path: 'content', code: 'content_empty', message: 'Write something or add media.' }]
+// A post without text is without it on each channel that has none of its own, and that is told once.
+function emptiness(wanted: Wanted): Fault[] {
+  const empty = wanted.channelIds
+    .map((id) => partFor(wanted, id))
+    .filter(({ content, mediaIds }) => content.trim() === '' && mediaIds.length === 0)
+  const paths = [...new Set(empty.map(({ contentPath }) => contentPath))]
+  return paths.map((path) => ({ path, code: 'content_empty', message: 'Write something or add media.' }))
 }
 
 function connectionFaults({ status }: ChannelFacts, on: string, path: string): Fault[] {
@@ -95,21 +125,22 @@ function connectionFaults({ status }: ChannelFacts, on: string, path: string): F
   return []
 }
 
-function textFaults(limits: ChannelLimits, on: string, content: string): Fault[] {
+function textFaults(limits: ChannelLimits, on: string, { content, contentPath }: Part): Fault[] {
   const excess = excessOf(limits, content)
   if (!excess) return []
   const message = `Too long for ${on} by ${excess.by} ${excess.unit}: it takes ${limits.textLength} ${limits.textUnit}, this has ${lengthOf(limits, content)}.`
-  return [{ path: 'content', code: 'content_too_long', message }]
+  return [{ path: contentPath, code: 'content_too_long', message }]
 }
 
-function mediaFaults(limits: ChannelLimits, on: string, mediaIds: string[], media: MediaFacts[]): Fault[] {
+function mediaFaults(limits: ChannelLimits, on: string, { mediaIds, mediaPath }: Part, media: MediaFacts[]): Fault[] {
   const faults: Fault[] = []
   const add = (path: string, message: string) => faults.push({ path, code: 'media_not_supported', message })
-  if (mediaIds.length > limits.mediaCount) add('mediaIds', `${on} takes at most ${limits.mediaCount} files.`)
+  if (mediaIds.length > limits.mediaCount)
+    add(mediaPath, `${on} takes at most ${limits.mediaCount} files, this has ${mediaIds.length}.`)
   mediaIds.forEach((id, index) => {
     const file = media.find((candidate) => candidate.id === id)
     if (!file) return
-    const path = `mediaIds[${index}]`
+    const path = `${mediaPath}[${index}]`
     if (!limits.mediaTypes.includes(file.mime)) add(path, `${on} does not take ${file.mime}.`)
     if (limits.mediaBytes !== undefined && file.bytes > limits.mediaBytes)
       add(path, `${on} takes files of up to ${limits.mediaBytes} bytes, this has ${file.bytes}.`)

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { DeliveryError } from '../db/schema.ts'
-import type { postStatuses } from './forms.ts'
+import type { Override, postStatuses } from './forms.ts'
 
 // What callers see of a post and its deliveries (API.md §3), always derived from the ledger, never stored beside it.
 
@@ -35,6 +35,7 @@ export type Post = {
   content: string
   channelIds: string[]
   mediaIds: string[]
+  overrides: Override[]
   deliveries: Delivery[]
   createdBy: { kind: 'member' | 'api_key' | 'app'; id: string; name: string }
   createdAt: string
@@ -68,6 +69,9 @@ export const postView = sql`lateral (
       'channelId', s.channel_id, 'network', s.network, 'status', s.status, 'remoteId', s.remote_id, 'url', s.remote_url,
       'publishedAt', s.published_at, 'attempts', s.attempt_no, 'nextAttemptAt', s.next_attempt_at, 'error', s.error
     ) order by s.position, s.id) filter (where s.id is not null), '[]') as deliveries,
+    coalesce(json_agg(json_strip_nulls(json_build_object(
+      'channelId', s.channel_id, 'content', s.content, 'mediaIds', s.media_ids
+    )) order by s.position, s.id) filter (where coalesce(s.content, s.media_ids::text) is not null), '[]') as overrides,
     (select coalesce(json_agg(m.media_id order by m.position), '[]') from post_media m
       where m.post_id = p.id and m.organisation_id = p.organisation_id) as media
   from (
@@ -90,21 +94,24 @@ export type PostRow = {
   created_at: string
   updated_at: string
   deliveries: Delivery[]
+  overrides: Override[]
   media: string[]
 }
 
 /** A row of `postView` as callers see it: instants in ISO 8601, `channelIds` without those cancelled. */
 export function showPost(row: PostRow): Post {
+  const channelIds = row.deliveries
+    .filter(({ status }) => status !== 'CANCELLED' || row.status === 'CANCELLED')
+    .map(({ channelId }) => channelId)
   return {
     id: row.id,
     type: row.type,
     status: row.status,
     date: iso(row.date),
     content: row.content,
-    channelIds: row.deliveries
-      .filter(({ status }) => status !== 'CANCELLED' || row.status === 'CANCELLED')
-      .map(({ channelId }) => channelId),
+    channelIds,
     mediaIds: row.media,
+    overrides: row.overrides.filter(({ channelId }) => channelIds.includes(channelId)),
     deliveries: row.deliveries.map((delivery) => ({
       ...delivery,
       publishedAt: iso(delivery.publishedAt),

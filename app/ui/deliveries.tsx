@@ -1,6 +1,7 @@
 import { Form, Link } from '@remix-run/react'
 import { ArrowUpRight } from 'lucide-react'
 import type { Channel } from '../../server/channels.ts'
+import type { Override } from '../../server/forms.ts'
 import type { Delivery, Post } from '../../server/status.ts'
 import { useMay } from './account.ts'
 import { Submit } from './button.tsx'
@@ -17,7 +18,11 @@ export function Deliveries({ post, channels }: { post: Post; channels: Channel[]
       <ul className="divide-y divide-line">
         {post.deliveries.map((delivery) => (
           <li key={delivery.channelId} className="px-5 py-4 sm:px-6">
-            <DeliveryShown delivery={delivery} channel={channels.find(({ id }) => id === delivery.channelId)} />
+            <DeliveryShown
+              delivery={delivery}
+              channel={channels.find(({ id }) => id === delivery.channelId)}
+              own={post.overrides.find(({ channelId }) => channelId === delivery.channelId)}
+            />
           </li>
         ))}
       </ul>
@@ -25,9 +30,9 @@ export function Deliveries({ post, channels }: { post: Post; channels: Channel[]
   )
 }
 
-type Shown = { delivery: Delivery; channel: Channel | undefined }
+type Shown = { delivery: Delivery; channel: Channel | undefined; own: Override | undefined }
 
-function DeliveryShown({ delivery, channel }: Shown) {
+function DeliveryShown({ delivery, channel, own }: Shown) {
   const { network, status, error } = delivery
   const name = channel?.name ?? networkName(network)
   return (
@@ -42,6 +47,7 @@ function DeliveryShown({ delivery, channel }: Shown) {
         </div>
         <Status of={status} />
       </div>
+      {own ? <OwnParts own={own} /> : null}
       {error ? (
         <div className="mt-3 rounded-lg bg-sunken px-3.5 py-2.5 text-sm sm:ml-12">
           <p>{error.message}</p>
@@ -52,6 +58,20 @@ function DeliveryShown({ delivery, channel }: Shown) {
       ) : null}
       {status === 'NEEDS_REVIEW' ? <Review delivery={delivery} name={name} /> : null}
     </>
+  )
+}
+
+function OwnParts({ own: { content, mediaIds } }: { own: Override }) {
+  return (
+    <div className="mt-3 border-line border-l-2 pl-3.5 text-sm sm:ml-12">
+      {content === undefined ? null : (
+        <>
+          <p className="text-muted">Its own text here</p>
+          <p className="whitespace-pre-wrap break-words">{content}</p>
+        </>
+      )}
+      {mediaIds ? <p className="text-muted">Its own media here: {mediaIds.length || 'none'}</p> : null}
+    </div>
   )
 }
 

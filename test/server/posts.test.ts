@@ -56,7 +56,7 @@ describe('a new post', () => {
         date,
         content: 'hello',
       },
-      ...{ channelIds: [other, channelId], mediaIds: [] },
+      ...{ channelIds: [other, channelId], mediaIds: [], overrides: [] },
       deliveries: [
         { channelId: other, ...delivery },
         { channelId, ...delivery },
