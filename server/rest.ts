@@ -102,7 +102,6 @@ function setCommonHeaders(res: Response): void {
     'Access-Control-Allow-Origin': '*',
     'Access-Control-Expose-Headers': exposed,
     'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
   })
 }
 

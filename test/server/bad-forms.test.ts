@@ -145,7 +145,15 @@ async function statusOf(line: string): Promise<string | undefined> {
 }
 
 test('a type is never guessed by a browser, whatever is served', async () => {
-  for (const path of ['/favicon.svg', '/livez', '/files/x', '/files/00000000000000000000000000000000.jpg', '/nothing'])
+  for (const path of [
+    '/favicon.svg',
+    '/livez',
+    '/public/v1/me',
+    '/public/x',
+    '/files/x',
+    '/files/00000000000000000000000000000000.jpg',
+    '/nothing',
+  ])
     expect([path, (await browser.get(path)).headers.get('x-content-type-options')]).toEqual([path, 'nosniff'])
 })
 
