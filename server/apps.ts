@@ -116,6 +116,23 @@ export const apps = router({
       return showApp(app, env.appUrl)
     }),
 
+  /** Take the picture away, its file with it. */
+  removePicture: owner.input(ById).mutation(async ({ ctx, input: { id } }) => {
+    const { db, files, organisationId, actor, address } = ctx
+    const { pictureKey, name } = await appOf(db, organisationId, id)
+    if (!pictureKey) return
+    await db.transaction(async (tx) => {
+      const isIt = and(eq(appsTable.id, id), eq(appsTable.organisationId, organisationId))
+      await tx
+        .update(appsTable)
+        .set({ pictureKey: null })
+        .where(and(isIt, eq(appsTable.pictureKey, pictureKey)))
+      const deed = { action: 'app.updated', by: by(actor), address, subject: { id, name } }
+      await record(tx, { organisationId, ...deed, detail: { picture: 'removed' } })
+    })
+    await files.remove(pictureKey)
+  }),
+
   /** A new secret, shown this once. The old one fails at once, or after 24 h when `overlap` was chosen; tokens go on. */
   rotate: owner.input(RotateSecret).mutation(({ ctx, input: { id, overlap } }) =>
     ctx.db.transaction(async (tx) => {

@@ -1,12 +1,12 @@
 import { getFormProps, useForm } from '@conform-to/react'
 import { type ActionFunctionArgs, json, redirect } from '@remix-run/node'
 import { Form, useActionData } from '@remix-run/react'
-import { DeleteApp, RotateSecret } from '../../server/forms.ts'
+import { ById, DeleteApp, RotateSecret } from '../../server/forms.ts'
 import { answer, signedIn } from '../api.ts'
 import { ChangedApp } from '../registration.ts'
 import { useAnswer } from '../ui/answer.ts'
 import { useApp } from '../ui/app.ts'
-import { AppForm } from '../ui/app-form.tsx'
+import { AppForm, RemovePicture } from '../ui/app-form.tsx'
 import { Submit } from '../ui/button.tsx'
 import { Copyable } from '../ui/copy.tsx'
 import { Field, FormErrors, Said } from '../ui/field.tsx'
@@ -24,6 +24,11 @@ export async function action(args: ActionFunctionArgs) {
         await api.apps.delete(wanted)
         return redirect('/settings/developers/apps?deleted')
       })
+    if (form.get('intent') === 'remove-picture')
+      return answer(form, ById, async (wanted) => {
+        await api.apps.removePicture(wanted)
+        return { said: 'The picture is removed.' }
+      })
     return answer(form, ChangedApp, async ({ picture: _, ...change }) => {
       if (path) await api.apps.setPicture({ id: change.id, path })
       await api.apps.update(change)
@@ -36,6 +41,7 @@ export default function AppPage() {
   const { app } = useApp()
   const { rotated } = (useActionData() ?? {}) as { rotated?: { clientSecret: string } }
   const { said } = useAnswer('save')
+  const removed = useAnswer('remove-picture')
   return (
     <div className="space-y-6">
       {rotated ? (
@@ -46,8 +52,13 @@ export default function AppPage() {
       <Card title="What people see">
         <AppForm key={app.id} intent="save" app={app}>
           <Submit look="primary">Save</Submit>
-          <Said>{said}</Said>
+          <Said>{said ?? removed.said}</Said>
         </AppForm>
+        {/* Its button stands beside the picture, within the form above: a form cannot hold another. */}
+        <Form method="post" id={RemovePicture}>
+          <input type="hidden" name="intent" value="remove-picture" />
+          <input type="hidden" name="id" value={app.id} />
+        </Form>
       </Card>
       <Card title="Client ID and secret">
         <div className="space-y-5">

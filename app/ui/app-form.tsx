@@ -5,9 +5,13 @@ import type { App } from '../../server/apps.ts'
 import { redirectFaults } from '../registration.ts'
 import { useAnswer } from './answer.ts'
 import { AppMark } from './app-mark.tsx'
+import { Submit } from './button.tsx'
 import { controlClass, Field, FieldErrors, FormErrors, Hint } from './field.tsx'
 
 type Fields = { name: string; description: string; picture: string; redirectUris: string }
+
+/** The id of the form that an app's page has for taking the picture away. */
+export const RemovePicture = 'remove-picture'
 
 /** What a developer says of an app, to make it or to change it. `children` are the buttons. */
 export function AppForm({ intent, app, children }: { intent: string; app?: App; children: ReactNode }) {
@@ -94,6 +98,11 @@ function Picture({ field, app }: { field: FieldMetadata<string>; app?: App | und
           className="block w-full text-sm text-muted file:mr-3 file:min-h-9 file:cursor-pointer file:rounded-lg file:border file:border-solid file:border-line file:bg-panel file:px-3.5 file:py-1.5 file:text-sm file:font-medium file:text-ink hover:file:bg-sunken"
         />
       </div>
+      {app?.picture ? (
+        <Submit look="quiet" form={RemovePicture} className="mt-2 -ml-3.5">
+          Remove picture
+        </Submit>
+      ) : null}
       <Hint id={field.descriptionId}>Square is best; JPEG, PNG, GIF, WebP or AVIF of up to 20 MB.</Hint>
       <FieldErrors id={field.errorId} errors={field.errors} />
     </div>

@@ -35,10 +35,13 @@ async function make(page: Page, name: string, picture?: Buffer): Promise<App> {
   return { path: path!, clientId: clientId!, clientSecret: clientSecret! }
 }
 
-/** How the token endpoint likes a client: a good one has only its code wrong. */
-async function errorFor({ clientId }: App, secret: string): Promise<string> {
+/** How an endpoint, that of tokens unless another is named, likes a client: a good one has only its code wrong. */
+async function errorFor({ clientId }: App, secret: string, endpoint = 'token'): Promise<string> {
   const form = { grant_type: 'authorization_code', code: 'none', client_id: clientId, client_secret: secret }
-  const answer = await fetch(`${here.site.appUrl}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) })
+  const answer = await fetch(`${here.site.appUrl}/oauth/${endpoint}`, {
+    method: 'POST',
+    body: new URLSearchParams(form),
+  })
   return ((await answer.json()) as { error: string }).error
 }
 
@@ -84,6 +87,23 @@ describe('Developers › Apps', () => {
     expect(new URL(link!).searchParams.get('redirect_uri')).toBe('https://a.example/cb')
   })
 
+  test('a picture is removed, its file with it, and the trail says who did it', async () => {
+    const { page } = await maker()
+    const app = await make(page, 'Pictured', await aPicture())
+    await page.goto(app.path)
+    const src = (await page.locator('main img').getAttribute('src'))!
+    expect((await fetch(src)).status).toBe(200)
+    await page.getByLabel('Description').fill('Half written')
+    await page.getByRole('button', { name: 'Remove picture' }).click()
+    await page.getByText('The picture is removed.').waitFor()
+    expect(await page.locator('main img').count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'Remove picture' }).count()).toBe(0)
+    expect(await page.getByLabel('Description').inputValue()).toBe('Half written')
+    expect((await fetch(src)).status).toBe(404)
+    await page.goto('/settings/activity')
+    await page.getByText('Ada changed the app Pictured').waitFor()
+  })
+
   test('a picture that is none costs neither the app nor the one showing of its secret', async () => {
     const { page } = await maker()
     const app = await make(page, 'Blurred', Buffer.from('no picture'))
@@ -123,10 +143,12 @@ describe('Developers › Apps', () => {
     const { page, app } = await maker()
     await page.goto(`/oauth/authorize?client_id=${app.clientId}&redirect_uri=https://evil.example/`)
     await page.getByRole('heading', { name: 'This request is refused' }).waitFor()
-    await errorFor(app, 'wrong')
+    for (const endpoint of ['token', 'revoke', 'introspect']) await errorFor(app, 'wrong', endpoint)
     await page.goto(`${app.path}/try`)
     await page.getByText('Authorize link: Refused, nobody was sent back').waitFor()
-    await page.getByText('Exchange of a code: Refused (invalid_client)').waitFor()
+    for (const step of ['Exchange of a code', 'Revocation of a token', 'Introspection of a token'])
+      await page.getByText(`${step}: Refused (invalid_client)`).waitFor()
+    expect(await page.getByText(/ from [\d.:a-f]+$/).count()).toBe(3)
   })
 
   test('an app is deleted once its name was typed, and its tokens with it', async () => {

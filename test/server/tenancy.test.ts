@@ -112,6 +112,7 @@ const cases: Record<string, Case> = {
   'apps.create': { may: 'admin', with: () => anApp },
   'apps.update': { may: 'admin', with: (t) => ({ ...anApp, id: t.appId }), missing: 'not_found' },
   'apps.setPicture': { may: 'admin', with: (t) => ({ id: t.appId, path: t.path }), missing: 'not_found' },
+  'apps.removePicture': { may: 'admin', with: (t) => ({ id: t.appId }), missing: 'not_found' },
   'apps.rotate': { may: 'admin', with: (t) => ({ id: t.appId }), missing: 'not_found' },
   'apps.delete': { may: 'admin', with: (t) => ({ id: t.appId, name: 'app' }), missing: 'not_found' },
   'authorize.begin': { may: 'anybody', with: () => ({ query: 'client_id=x' }) },
