@@ -401,7 +401,7 @@ export const feedItems = pgTable(
   ],
 )
 
-// Failed sign-ins by address and by account, counted for all processes together (rate-limiter-flexible).
+// What is counted for all processes together: requests by organisation, failures by address and account (server/rate-limit.ts).
 export const throttles = pgTable('throttles', {
   key: text().primaryKey(),
   points: integer().notNull().default(0),

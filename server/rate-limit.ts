@@ -4,17 +4,19 @@ import { Failure } from './errors.ts'
 
 const WindowSeconds = 60
 
-/** How much of a limit is used: `remaining` requests for the next `resetSeconds`. */
+/** How often something was counted in the window that runs, and when that ends. */
+export type Count = { used: number; resetSeconds: number }
+
+/** How much of a caller's limit is used: `remaining` requests for the next `resetSeconds`; below 0 this was one too many. */
 export type Quota = { policy: 'organisation' | 'address'; limit: number; remaining: number; resetSeconds: number }
 
-/** Count one request of the organisation, whichever of its credentials and of our processes it comes by. */
-export function countRequest(db: Db, limit: number, organisationId: string): Promise<Quota> {
-  return count(db, { policy: 'organisation', limit, key: organisationId })
-}
-
-/** Count one failed authentication from an address, in one count with the wrong passwords typed there (throttle.ts). */
-export function countRefusal(db: Db, limit: number, address: string): Promise<Quota> {
-  return count(db, { policy: 'address', limit, key: address })
+/** Count a request or a failure against `limit` a minute, over all our processes. `key` names the counter. */
+export async function spend(
+  db: Db,
+  { policy, limit, key }: Omit<Quota, 'remaining' | 'resetSeconds'> & { key: string },
+) {
+  const { used, resetSeconds } = await count(db, key, WindowSeconds)
+  return { policy, limit, remaining: limit - used, resetSeconds } satisfies Quota
 }
 
 /** The two fields that tell a caller where it stands (draft-ietf-httpapi-ratelimit-headers-10 §3, §4). */
@@ -33,15 +35,36 @@ export function demandRest({ policy, limit, remaining, resetSeconds }: Quota): v
   throw new Failure('rate_limited', { detail, retryAfterSeconds: resetSeconds })
 }
 
-// One statement and one row: a minute begins with the first request after the last minute's end.
-async function count(db: Db, { policy, limit, key }: { policy: Quota['policy']; limit: number; key: string }) {
-  const [row] = await db.execute<{ points: number; resetSeconds: number }>(sql`
-    insert into throttles as t (key, points, expire)
-    values (${`${policy}:${key}`}, 1, now() + ${WindowSeconds} * interval '1 second')
+/**
+ * Count once under `key`, with this time included. A window begins with the first count after the last one's end.
+ *
+ * One statement and one row that a crash may forget (the table is unlogged): no wait for the disk.
+ */
+export async function count(db: Db, key: string, windowSeconds: number): Promise<Count> {
+  const [row] = await db.execute<Count>(sql`
+    insert into throttles as t (key, points, expire) values (${key}, 1, now() + ${windowSeconds} * interval '1 second')
     on conflict (key) do update set
       points = case when t.expire > now() then t.points else 0 end + 1,
       expire = case when t.expire > now() then t.expire else excluded.expire end
-    returning points, greatest(1, ceil(extract(epoch from expire - now())))::int as "resetSeconds"`)
-  const { points, resetSeconds } = row!
-  return { policy, limit, remaining: limit - points, resetSeconds }
+    returning points as used, ${secondsLeft} as "resetSeconds"`)
+  return row!
 }
+
+/** What was counted under `key` so far, without counting. */
+export async function countNow(db: Db, key: string): Promise<Count> {
+  const [row] = await db.execute<Count>(
+    sql`select points as used, ${secondsLeft} as "resetSeconds" from throttles where key = ${key} and expire > now()`,
+  )
+  return row ?? { used: 0, resetSeconds: 0 }
+}
+
+/** Take one count back. */
+export async function giveBack(db: Db, key: string): Promise<void> {
+  await db.execute(sql`update throttles set points = greatest(points - 1, 0) where key = ${key}`)
+}
+
+export async function forget(db: Db, key: string): Promise<void> {
+  await db.execute(sql`delete from throttles where key = ${key}`)
+}
+
+const secondsLeft = sql`greatest(1, ceil(extract(epoch from expire - now())))::int`

@@ -4,10 +4,11 @@ import type { Logger } from 'pino'
 import { type Actor, credentialHolder, credentialIn } from './actor.ts'
 import { Failure, type Fault, problemFrom } from './errors.ts'
 import type { Scope } from './forms.ts'
-import { countRefusal, countRequest, demandRest, fieldsOf, type Quota } from './rate-limit.ts'
+import { demandRest, fieldsOf, type Quota, spend } from './rate-limit.ts'
 import { readJson, receiveFile } from './request-body.ts'
 import { apiFor, appRouter } from './router.ts'
 import { isAccessToken, isApiKey } from './secrets.ts'
+import { addressKey } from './throttle.ts'
 import { demandScope, type Idempotency, type Installation } from './trpc.ts'
 
 type Request = express.Request
@@ -150,15 +151,17 @@ async function authenticate({ db, env }: Installation, req: Request, res: Respon
     })
   const actor = await credentialHolder(db, credential)
   if (actor) return actor
-  if (env.authRateLimit > 0) spend(res, await countRefusal(db, env.authRateLimit, req.ip ?? ''))
+  const { authRateLimit: limit } = env
+  if (limit > 0) told(res, await spend(db, { policy: 'address', limit, key: addressKey(req.ip ?? '') }))
   throw new Failure('unauthenticated', { detail: whyRefused(credential) })
 }
 
 async function meter({ db, env }: Installation, { organisationId }: Actor, res: Response): Promise<void> {
-  if (env.rateLimit > 0) spend(res, await countRequest(db, env.rateLimit, organisationId))
+  const { rateLimit: limit } = env
+  if (limit > 0) told(res, await spend(db, { policy: 'organisation', limit, key: `organisation:${organisationId}` }))
 }
 
-function spend(res: Response, quota: Quota): void {
+function told(res: Response, quota: Quota): void {
   res.set(fieldsOf(quota))
   demandRest(quota)
 }

@@ -1,9 +1,10 @@
-import { RateLimiterDrizzle, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Db } from '../db/client.ts'
-import { throttles } from '../db/schema.ts'
 import { Failure } from './errors.ts'
+import { type Count, count, countNow, forget, giveBack } from './rate-limit.ts'
 import { digest } from './secrets.ts'
 
+const MinuteSeconds = 60
+const HourSeconds = 3600
 const AccountFailures = 20
 const AccountWindowSeconds = 15 * 60
 
@@ -17,20 +18,18 @@ export type Throttle = <T>(from: { address: string; email: string }, verify: () 
  * Throws `rate_limited` with the time to wait.
  */
 export function createThrottle(db: Db, perMinute: number): Throttle {
-  const byAddress = addresses(db, perMinute)
-  const byAccount = new RateLimiterDrizzle({
-    ...storeIn(db),
-    keyPrefix: 'account',
-    points: AccountFailures,
-    duration: AccountWindowSeconds,
-  })
   return async ({ address, email }, verify) => {
     if (perMinute === 0) return verify()
     // The e-mail as a digest: nothing of a person in a table of counters.
-    const account = Buffer.from(digest(email.toLowerCase())).toString('hex')
-    await Promise.all([take(byAddress, address), take(byAccount, account)])
+    const byAccount = `account:${Buffer.from(digest(email.toLowerCase())).toString('hex')}`
+    const counts = await Promise.all([
+      count(db, addressKey(address), MinuteSeconds),
+      count(db, byAccount, AccountWindowSeconds),
+    ])
+    demandWithin(counts[0], perMinute)
+    demandWithin(counts[1], AccountFailures)
     const result = await verify()
-    await Promise.all([byAddress.reward(address), byAccount.delete(account)])
+    await Promise.all([giveBack(db, addressKey(address)), forget(db, byAccount)])
     return result
   }
 }
@@ -50,42 +49,27 @@ export async function boundFailures<T>(
   find: () => Promise<T | null>,
 ): Promise<T | null> {
   if (perMinute === 0) return find()
-  const byAddress = addresses(db, perMinute)
-  const counted = await byAddress.get(address)
-  if (counted && counted.consumedPoints >= perMinute) throw tooMany(counted)
+  const before = await countNow(db, addressKey(address))
+  demandWithin(before, perMinute - 1)
   const found = await find()
-  if (found === null) await take(byAddress, address)
+  if (found === null) demandWithin(await count(db, addressKey(address), MinuteSeconds), perMinute)
   return found
 }
 
 /** Count a sign-up, of which one address has `perHour` (0: no bound). Throws `rate_limited` with the time to wait. */
 export async function countSignUp(db: Db, perHour: number, address: string): Promise<void> {
   if (perHour === 0) return
-  const byAddress = new RateLimiterDrizzle({ ...storeIn(db), keyPrefix: 'signup', points: perHour, duration: 3600 })
-  await take(byAddress, address, 'new accounts from your address')
+  demandWithin(await count(db, `signup:${address}`, HourSeconds), perHour, 'new accounts from your address')
 }
 
-function addresses(db: Db, perMinute: number): RateLimiterDrizzle {
-  return new RateLimiterDrizzle({ ...storeIn(db), keyPrefix: 'address', points: perMinute, duration: 60 })
+/** The counter of what fails from an address, whatever it failed at. */
+export function addressKey(address: string): string {
+  return `address:${address}`
 }
 
-// Its own clean-up would be a timer for every call of this; jobs/sweep.ts deletes the old rows.
-function storeIn(db: Db) {
-  return { storeClient: db, schema: throttles, clearExpiredByTimeout: false }
-}
-
-async function take(limiter: RateLimiterDrizzle, key: string, what?: string): Promise<void> {
-  try {
-    await limiter.consume(key)
-  } catch (spent) {
-    if (!(spent instanceof RateLimiterRes)) throw spent
-    throw tooMany(spent, what)
-  }
-}
-
-function tooMany({ msBeforeNext }: RateLimiterRes, what = 'failed attempts'): Failure {
-  const retryAfterSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000))
-  const wait = retryAfterSeconds > 120 ? `${Math.ceil(retryAfterSeconds / 60)} minutes` : `${retryAfterSeconds} s`
+function demandWithin({ used, resetSeconds }: Count, most: number, what = 'failed attempts'): void {
+  if (used <= most) return
+  const wait = resetSeconds > 120 ? `${Math.ceil(resetSeconds / 60)} minutes` : `${resetSeconds} s`
   const detail = `Too many ${what}. Try again in ${wait}.`
-  return new Failure('rate_limited', { detail, retryAfterSeconds })
+  throw new Failure('rate_limited', { detail, retryAfterSeconds: resetSeconds })
 }

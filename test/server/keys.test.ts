@@ -82,11 +82,17 @@ test('each route takes one scope, and a key with all others is told which', asyn
     'post /posts': 'posts:write',
     'get /posts': 'posts:read',
     'get /posts/:id': 'posts:read',
+    'post /posts/validate': 'posts:write',
+    'patch /posts/:id': 'posts:write',
     'delete /posts/:id': 'posts:write',
+    'post /posts/:id/retry': 'posts:write',
+    'post /posts/:id/deliveries/:channelId/resolve': 'posts:write',
+    'get /posts/:id/attempts': 'posts:read',
     'post /media': 'media:write',
     'post /media/upload-from-url': 'media:write',
     'get /media': 'media:read',
     'get /media/:id': 'media:read',
+    'patch /media/:id': 'media:write',
   }
   expect(routes.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(Object.keys(needed).sort())
   for (const [route, scope] of Object.entries(needed)) {
