@@ -23,9 +23,24 @@ const text = (most: number) =>
   z
     .string()
     .max(most, `At most ${most.toLocaleString('en')} characters.`)
-    .refine((value) => !value.includes('\0') && value.isWellFormed(), 'Contains characters that are not text.')
+    .refine((value) => !value.includes('\0') && value.isWellFormed(), {
+      error: 'Contains characters that are not text.',
+      abort: true,
+    })
 
-const line = (most: number) => text(most).trim().min(1, 'Required.')
+/** A name that others read, on the consent page among other places. */
+const line = (most: number) =>
+  text(most)
+    .trim()
+    .min(1, { error: 'Required.', abort: true })
+    .refine(isVisibleLine, 'Must be one line of text that can be seen.')
+
+// No control characters or line breaks, and nothing that turns the direction of what stands beside it (UAX #9). Letters
+// and symbols that show nothing, the fillers of Hangul and of Braille, do not count.
+function isVisibleLine(value: string): boolean {
+  const breaksOut = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u.test(value)
+  return !breaksOut && /(?![\u115f\u1160\u2800\u3164\uffa0])[\p{L}\p{N}\p{P}\p{S}]/u.test(value)
+}
 
 const NoSuchId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const Uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
