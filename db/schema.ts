@@ -222,6 +222,7 @@ export const media = pgTable(
     sha256: text().notNull(), // hex, of what is stored
     fileKey: text().notNull(), // keys of db/files.ts; random, since whoever knows one can read the file
     thumbnailKey: text(),
+    createdById: uuid(), // a member, an API key or an app: a token of some channels sees what its own app added
     createdAt: createdAt(),
   },
   (t) => [
@@ -423,25 +424,32 @@ export const apps = pgTable(
     createdAt: createdAt(),
   },
   (t) => [
+    unique('apps_of_organisation').on(t.organisationId, t.id), // what its secrets, requests and attempts refer to
     index('apps_organisation').on(t.organisationId, t.createdAt),
     check('apps_have_a_redirect', sql`cardinality(redirect_uris) between 1 and 10`),
   ],
 )
+
+function ofApp(name: string, t: { organisationId: AnyPgColumn; appId: AnyPgColumn }) {
+  return foreignKey({
+    name,
+    columns: [t.organisationId, t.appId],
+    foreignColumns: [apps.organisationId, apps.id],
+  }).onDelete('cascade')
+}
 
 export const appSecrets = pgTable(
   'app_secrets',
   {
     id: id(),
     organisationId: organisation(),
-    appId: uuid()
-      .notNull()
-      .references(() => apps.id, { onDelete: 'cascade' }),
+    appId: uuid().notNull(),
     secretHash: bytes().notNull(), // SHA-256
     last4: text().notNull(),
     createdAt: createdAt(),
     expiresAt: instant(), // a rotation's overlap; null for the current one
   },
-  (t) => [index('app_secrets_app').on(t.appId)],
+  (t) => [ofApp('app_secrets_of_app', t), index('app_secrets_app').on(t.appId)],
 )
 
 // A consent page that was shown: the request is kept here, so that the form carries nothing that could be forged.
@@ -450,9 +458,7 @@ export const authorizationRequests = pgTable(
   {
     id: id(),
     organisationId: organisation(), // the app's
-    appId: uuid()
-      .notNull()
-      .references(() => apps.id, { onDelete: 'cascade' }),
+    appId: uuid().notNull(),
     sessionId: uuid()
       .notNull()
       .references(() => sessions.id, { onDelete: 'cascade' }), // another browser's form is nobody's
@@ -467,12 +473,13 @@ export const authorizationRequests = pgTable(
     expiresAt: instant().notNull(),
   },
   (t) => [
+    ofApp('authorization_requests_of_app', t),
     index('authorization_requests_expiry').on(t.expiresAt), // the sweep
     index('authorization_requests_session').on(t.sessionId), // a session that ends takes its own along
   ],
 )
 
-// One consent of one organisation to one app. Tokens end with it.
+// One consent of one organisation to one app. It gives one code and the code one token: that token ends with it.
 export const grants = pgTable(
   'grants',
   {
@@ -488,20 +495,28 @@ export const grants = pgTable(
     createdAt: createdAt(),
     revokedAt: instant(),
   },
-  (t) => [index('grants_organisation').on(t.organisationId, t.createdAt), index('grants_app').on(t.appId)],
+  (t) => [
+    unique('grants_of_organisation').on(t.organisationId, t.appId, t.id), // what its code and its token refer to
+    index('grants_organisation').on(t.organisationId, t.createdAt),
+    index('grants_app').on(t.appId),
+  ],
 )
+
+function ofGrant(name: string, t: { organisationId: AnyPgColumn; appId: AnyPgColumn; grantId: AnyPgColumn }) {
+  return foreignKey({
+    name,
+    columns: [t.organisationId, t.appId, t.grantId],
+    foreignColumns: [grants.organisationId, grants.appId, grants.id],
+  }).onDelete('cascade')
+}
 
 export const authorizationCodes = pgTable(
   'authorization_codes',
   {
     id: id(),
     organisationId: organisation(), // who grants
-    grantId: uuid()
-      .notNull()
-      .references(() => grants.id, { onDelete: 'cascade' }),
-    appId: uuid()
-      .notNull()
-      .references(() => apps.id, { onDelete: 'cascade' }),
+    grantId: uuid().notNull(),
+    appId: uuid().notNull(),
     codeHash: bytes().notNull().unique(),
     redirectUri: text().notNull(),
     wasRedirectNamed: boolean().notNull(),
@@ -510,29 +525,29 @@ export const authorizationCodes = pgTable(
     expiresAt: instant().notNull(),
     redeemedAt: instant(),
   },
-  (t) => [index('authorization_codes_grant').on(t.grantId), index('authorization_codes_expiry').on(t.expiresAt)],
+  (t) => [
+    ofGrant('authorization_codes_of_grant', t),
+    unique('authorization_codes_one_a_grant').on(t.grantId),
+    index('authorization_codes_expiry').on(t.expiresAt), // the sweep
+  ],
 )
 
+// No expiry and no end of its own: it is good as long as its grant.
 export const accessTokens = pgTable(
   'access_tokens',
   {
     id: id(),
     organisationId: organisation(), // whom it acts for
-    grantId: uuid()
-      .notNull()
-      .references(() => grants.id, { onDelete: 'cascade' }),
-    appId: uuid()
-      .notNull()
-      .references(() => apps.id, { onDelete: 'cascade' }),
-    codeId: uuid()
-      .notNull()
-      .references(() => authorizationCodes.id, { onDelete: 'cascade' }), // a code used twice revokes what it gave
+    grantId: uuid().notNull(),
+    appId: uuid().notNull(),
     tokenHash: bytes().notNull().unique(),
     createdAt: createdAt(),
     lastUsedAt: instant(),
-    revokedAt: instant(),
   },
-  (t) => [index('access_tokens_grant').on(t.grantId), index('access_tokens_code').on(t.codeId)],
+  (t) => [
+    ofGrant('access_tokens_of_grant', t),
+    unique('access_tokens_one_a_grant').on(t.grantId), // the backstop of the statement that redeems a code
+  ],
 )
 
 // What was done with keys, apps and consents. Only ever added to: triggers of 0002_trail.sql refuse everything else.
@@ -562,14 +577,12 @@ export const appAttempts = pgTable(
   {
     id: id(),
     organisationId: organisation(), // the app's
-    appId: uuid()
-      .notNull()
-      .references(() => apps.id, { onDelete: 'cascade' }),
+    appId: uuid().notNull(),
     at: createdAt(),
     step: text().notNull(), // authorize | consent | token | revoke | introspect
     outcome: text().notNull(), // ok, or the error's code
     description: text(),
-    address: text(),
+    address: text(), // of the app's own call; where a person sat who was asked is not for the developer
   },
-  (t) => [index('app_attempts_newest').on(t.appId, t.id)],
+  (t) => [ofApp('app_attempts_of_app', t), index('app_attempts_newest').on(t.appId, t.step, t.id)],
 )

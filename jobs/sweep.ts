@@ -24,7 +24,7 @@ const over: [PgTable, SQL][] = [
   // For a day the app's page can say that a code expired. One that was used stays with its token, which a replay ends.
   [
     authorizationCodes,
-    sql`o.expires_at < now() - interval '24 hours' and not exists (select from access_tokens t where t.code_id = o.id)`,
+    sql`o.expires_at < now() - interval '24 hours' and not exists (select from access_tokens t where t.grant_id = o.grant_id)`,
   ],
   [idempotencyKeys, sql`o.created_at < now() - interval '24 hours'`],
   [connectFlows, sql`o.expires_at < now()`],

@@ -110,9 +110,7 @@ async function tokenHolder(db: Db, credential: string): Promise<Actor | null> {
     .from(accessTokens)
     .innerJoin(grants, eq(grants.id, accessTokens.grantId))
     .innerJoin(apps, eq(apps.id, accessTokens.appId))
-    .where(
-      and(eq(accessTokens.tokenHash, digest(credential)), isNull(accessTokens.revokedAt), isNull(grants.revokedAt)),
-    )
+    .where(and(eq(accessTokens.tokenHash, digest(credential)), isNull(grants.revokedAt)))
   if (!token) return null
   if (token.stale) await db.update(accessTokens).set({ lastUsedAt: sql`now()` }).where(eq(accessTokens.id, token.id))
   const { appId, name, organisationId, channelIds } = token

@@ -1,5 +1,5 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
-import { accessTokens, apps, grants } from '../db/schema.ts'
+import { grants } from '../db/schema.ts'
 import { by, record } from './activity.ts'
 import { Failure } from './errors.ts'
 import { ById, type Scope } from './forms.ts'
@@ -25,22 +25,20 @@ export const approvedApps = router({
   list: signedIn.query(
     async ({ ctx: { db, env, organisationId, actor } }): Promise<(ApprovedApp & { isMine: boolean })[]> => {
       const rows = await db.execute<Row>(sql`
+      with live as (
+        select g.*, t.id as token_id, t.last_used_at from grants g left join access_tokens t on t.grant_id = g.id
+        where g.organisation_id = ${organisationId} and g.revoked_at is null and (t.id is not null or exists (
+          select from authorization_codes c where c.grant_id = g.id and c.expires_at > now())))
       select a.id, a.name, a.description, a.picture_key as "pictureKey", o.name as maker,
-        (select array_agg(distinct s) from grants g, unnest(g.scopes) s
-          where g.app_id = a.id and g.organisation_id = ${organisationId} and g.revoked_at is null) as scopes,
+        (select array_agg(distinct s) from live h, unnest(h.scopes) s where h.app_id = a.id) as scopes,
         bool_or(g.channel_ids is null) as all,
         (select coalesce(json_agg(json_build_object('id', c.id, 'name', c.name) order by c.name), '[]') from channels c
-          where c.organisation_id = ${organisationId} and c.id = any(
-            select unnest(h.channel_ids) from grants h
-            where h.app_id = a.id and h.organisation_id = ${organisationId} and h.revoked_at is null)) as channels,
+          where c.organisation_id = ${organisationId}
+            and c.id = any(select unnest(h.channel_ids) from live h where h.app_id = a.id)) as channels,
         json_agg(json_build_object('by', g.approved_by_name, 'at', g.created_at) order by g.created_at desc) as approvals,
         bool_or(g.approved_by = ${actor.id}) as "isMine",
-        count(t.id)::int as tokens, max(t.last_used_at) as "lastUsedAt"
-      from grants g join apps a on a.id = g.app_id join organisations o on o.id = a.organisation_id
-        left join lateral (
-          select min(t.id::text) as id, max(t.last_used_at) as last_used_at from access_tokens t
-          where t.grant_id = g.id and t.revoked_at is null) t on true
-      where g.organisation_id = ${organisationId} and g.revoked_at is null
+        count(g.token_id)::int as tokens, max(g.last_used_at) as "lastUsedAt"
+      from live g join apps a on a.id = g.app_id join organisations o on o.id = a.organisation_id
       group by a.id, o.name order by a.name, a.id`)
       return [...rows].map(({ pictureKey, all, ...row }) => ({
         ...row,
@@ -55,24 +53,15 @@ export const approvedApps = router({
   /** Stop this organisation's tokens for an app, and nobody else's. */
   revoke: owner.input(ById).mutation(({ ctx: { db, organisationId, actor, address }, input: { id } }) =>
     db.transaction(async (tx) => {
-      const revoked = await tx
-        .update(grants)
-        .set({ revokedAt: sql`now()` })
-        .where(and(eq(grants.appId, id), eq(grants.organisationId, organisationId), isNull(grants.revokedAt)))
-        .returning({ id: grants.id })
-      if (revoked.length === 0) throw new Failure('not_found')
-      await tx
-        .update(accessTokens)
-        .set({ revokedAt: sql`now()` })
-        .where(
-          and(
-            eq(accessTokens.appId, id),
-            eq(accessTokens.organisationId, organisationId),
-            isNull(accessTokens.revokedAt),
-          ),
-        )
-      const [app] = await tx.select({ name: apps.name }).from(apps).where(eq(apps.id, id))
-      const deed = { action: 'consent.revoked', by: by(actor), address, subject: { id, name: app?.name ?? 'an app' } }
+      // The app before its grants: the order in which deleting an app locks them.
+      const [app] = await tx.execute<{ name: string }>(sql`
+        select name from apps a where id = ${id} and exists (
+          select from grants g where g.app_id = a.id and g.organisation_id = ${organisationId} and g.revoked_at is null)
+        for key share`)
+      const isLetIn = and(eq(grants.appId, id), eq(grants.organisationId, organisationId), isNull(grants.revokedAt))
+      const revoked = await tx.update(grants).set({ revokedAt: sql`now()` }).where(isLetIn).returning({ id: grants.id })
+      if (!app || revoked.length === 0) throw new Failure('not_found')
+      const deed = { action: 'consent.revoked', by: by(actor), address, subject: { id, name: app.name } }
       await record(tx, { organisationId, ...deed })
     }),
   ),

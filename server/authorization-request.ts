@@ -87,11 +87,16 @@ function wayOf(parameters: Parameters, { redirectUris }: Client): Way {
   const named = parameters.get('redirect_uri') ?? []
   if (named.length > 1) throw new PageError('The request names more than one redirect_uri.')
   const redirectUri = named.length === 0 ? redirectUris[0]! : decode(named[0]!)
-  if (redirectUri === null || !redirectUris.some((registered) => isSame(registered, redirectUri)))
+  if (redirectUri === null || !isRegistered(redirectUris, redirectUri))
     throw new PageError('The redirect_uri of the request is not one that the app has registered, byte for byte.')
   const states = parameters.get('state') ?? []
   const state = states.length === 1 ? asItCame(states[0]!) : null
   return { redirectUri, wasRedirectNamed: named.length === 1, state }
+}
+
+/** Whether `uri` is one of those that a client has registered (§3.1.2.3). */
+export function isRegistered(redirectUris: string[], uri: string): boolean {
+  return redirectUris.some((registered) => isSame(registered, uri))
 }
 
 // Byte for byte; a loopback address may have another port, which an app on a desktop learns late (RFC 8252 §7.3).

@@ -1,9 +1,10 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, isNull, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import type { Db, Tx } from '../db/client.ts'
 import { accessTokens, appSecrets, apps, grants } from '../db/schema.ts'
 import { record } from './activity.ts'
 import { noteAttempt } from './apps.ts'
+import { isRegistered } from './authorization-request.ts'
 import { challengeOf, digest, mintAccessToken, sameDigest } from './secrets.ts'
 import { boundFailures } from './throttle.ts'
 import type { Installation } from './trpc.ts'
@@ -56,6 +57,7 @@ export async function authenticateClient(
  * `client` has been authenticated. One statement redeems the code, so that of many exchanges at once one wins.
  * Throws OAuthError `invalid_grant` when the code is unknown, expired (10 minutes), used or another client's, or the
  * redirect URI or the verifier is not its own; a use again more than 10 s later also revokes the token that it gave (§4.1.2).
+ * That is thrown once the transaction is committed, which keeps what the developer is told and the revocation.
  */
 export async function exchange(
   db: Db,
@@ -64,9 +66,12 @@ export async function exchange(
   address: string,
 ): Promise<TokenAnswer> {
   const answer = await db.transaction(async (tx) => {
+    // The app before its code and its grant: the order in which deleting an app locks them.
+    const [app] = await tx.select().from(apps).where(eq(apps.id, client.id)).for('key share')
+    if (!app) return null // deleted since it showed its secret
     const token = mintAccessToken()
-    const redeemed = await redeem(tx, client, given, token)
-    if (!redeemed) return refuse(tx, client, given.code, address)
+    const redeemed = await redeem(tx, app, given, token)
+    if (!redeemed) return refuse(tx, app, given.code, address)
     const { organisationId, scopes } = redeemed
     await record(tx, { organisationId, action: 'token.issued', ...deedOf(client), address })
     await noteAttempt(tx, client, { step: 'token', outcome: 'ok', address })
@@ -88,20 +93,12 @@ export async function exchange(
 /** Revoke a token (RFC 7009). An unknown one is as good as revoked; another client's stays, and throws `invalid_grant` (§2.1). */
 export async function revoke(db: Db, client: Client, token: string, address: string): Promise<void> {
   const [found] = await db
-    .select()
+    .select({ appId: accessTokens.appId, grantId: accessTokens.grantId })
     .from(accessTokens)
     .where(eq(accessTokens.tokenHash, digest(token)))
   if (!found) return
   if (found.appId !== client.id) throw new OAuthError('invalid_grant', 'The token was issued to another client.')
-  const { organisationId } = found
-  await db.transaction(async (tx) => {
-    const revoked = await tx
-      .update(accessTokens)
-      .set({ revokedAt: sql`now()` })
-      .where(and(eq(accessTokens.id, found.id), sql`${accessTokens.revokedAt} is null`))
-      .returning({ id: accessTokens.id })
-    if (revoked.length > 0) await record(tx, { organisationId, action: 'token.revoked', ...deedOf(client), address })
-  })
+  await db.transaction((tx) => endGrant(tx, client, found.grantId, address))
 }
 
 /** What a client may know of a token (RFC 7662 §2.2): of its own live one all of it, of any other that it is not active. */
@@ -110,13 +107,7 @@ export async function introspect(db: Db, client: Client, issuer: string, token: 
     .select({ organisationId: accessTokens.organisationId, createdAt: accessTokens.createdAt, scopes: grants.scopes })
     .from(accessTokens)
     .innerJoin(grants, eq(grants.id, accessTokens.grantId))
-    .where(
-      and(
-        eq(accessTokens.tokenHash, digest(token)),
-        eq(accessTokens.appId, client.id),
-        sql`${accessTokens.revokedAt} is null and ${grants.revokedAt} is null`,
-      ),
-    )
+    .where(and(eq(accessTokens.tokenHash, digest(token)), eq(accessTokens.appId, client.id), isNull(grants.revokedAt)))
   if (!found) return { active: false as const }
   return {
     active: true as const,
@@ -151,64 +142,76 @@ function deedOf({ id, name }: Client) {
   return { by: { kind: 'app' as const, id, name }, subject: { id, name } }
 }
 
-// The app is locked before its code, as deleting it does: the one waits for the other, and neither is a deadlock.
+// A token ends with its grant.
+async function endGrant(tx: Tx, client: Client, id: string, address: string, detail = {}): Promise<void> {
+  const [ended] = await tx
+    .update(grants)
+    .set({ revokedAt: sql`now()` })
+    .where(and(eq(grants.id, id), eq(grants.appId, client.id), isNull(grants.revokedAt)))
+    .returning({ organisationId: grants.organisationId })
+  if (ended) await record(tx, { ...ended, action: 'token.revoked', ...deedOf(client), address, detail })
+}
+
 async function redeem(
   tx: Tx,
   client: Client,
   { code, redirectUri, verifier }: { code: string; redirectUri: string | null; verifier: string | null },
   token: string,
 ): Promise<{ organisationId: string; scopes: string[] } | null> {
+  const kept = await codeOf(tx, client, code)
+  if (!kept?.isRegistered) return null
   const challenge = verifier === null ? null : challengeOf(verifier)
   const [row] = await tx.execute<{ organisationId: string; scopes: string[] }>(sql`
-      with app as materialized (
-        select id from apps where id = ${client.id} for key share
-      ), redeemed as (
-        update authorization_codes c set redeemed_at = now() from grants g, app
-        where c.code_hash = ${digest(code)} and c.app_id = app.id and c.redeemed_at is null and c.expires_at > now()
+      with redeemed as (
+        update authorization_codes c set redeemed_at = now() from grants g
+        where c.id = ${kept.id} and c.redeemed_at is null and c.expires_at > now()
           and g.id = c.grant_id and g.revoked_at is null
           and (c.redirect_uri = ${redirectUri} or (${redirectUri}::text is null and not c.was_redirect_named))
           and c.code_challenge is not distinct from ${challenge}
-        returning c.id, c.grant_id, c.organisation_id, c.app_id, g.scopes
+        returning c.grant_id, c.organisation_id, c.app_id, g.scopes
       ), issued as (
-        insert into access_tokens (id, organisation_id, grant_id, app_id, code_id, token_hash)
-        select ${uuidv7()}, organisation_id, grant_id, app_id, id, ${digest(token)} from redeemed
+        insert into access_tokens (id, organisation_id, grant_id, app_id, token_hash)
+        select ${uuidv7()}, organisation_id, grant_id, app_id, ${digest(token)} from redeemed
       )
       select organisation_id as "organisationId", scopes from redeemed`)
   return row ?? null
 }
 
-/** Tell the developer why, and revoke what a code gave that is used again. */
+type KeptCode = {
+  id: string
+  grantId: string
+  isRegistered: boolean // its redirect URL still is
+  isRedeemed: boolean
+  isReplay: boolean
+  isRevoked: boolean
+  isExpired: boolean
+}
+
+async function codeOf(tx: Tx, client: Client, code: string): Promise<KeptCode | null> {
+  const [row] = await tx.execute<Omit<KeptCode, 'isRegistered'> & { redirectUri: string }>(sql`
+    select c.id, c.grant_id as "grantId", c.redirect_uri as "redirectUri", c.redeemed_at is not null as "isRedeemed",
+      coalesce(c.redeemed_at < now() - ${ReplayGraceSeconds} * interval '1 second', false) as "isReplay",
+      g.revoked_at is not null as "isRevoked", c.expires_at <= now() as "isExpired"
+    from authorization_codes c join grants g on g.id = c.grant_id
+    where c.code_hash = ${digest(code)} and c.app_id = ${client.id}`)
+  return row ? { ...row, isRegistered: isRegistered(client.redirectUris, row.redirectUri) } : null
+}
+
+// Tell the developer why, and end what a code gave that is used again. Null: the caller throws once this is committed.
 async function refuse(tx: Tx, client: Client, code: string, address: string): Promise<null> {
-  const { description, revokedFor } = await whyNotRedeemed(tx, client, code)
+  const kept = await codeOf(tx, client, code) // anew: another exchange may have redeemed it meanwhile
+  const description = whyNotRedeemed(kept)
   await noteAttempt(tx, client, { step: 'token', outcome: 'invalid_grant', description, address })
-  const detail = { reason: 'the code was used again' }
-  for (const organisationId of revokedFor)
-    await record(tx, { organisationId, action: 'token.revoked', ...deedOf(client), address, detail })
+  if (kept?.isReplay) await endGrant(tx, client, kept.grantId, address, { reason: 'the code was used again' }) // §4.1.2
   return null
 }
 
-async function whyNotRedeemed(
-  tx: Tx,
-  client: Client,
-  code: string,
-): Promise<{ description: string; revokedFor: string[] }> {
-  const [found] = await tx.execute<{ id: string; expired: boolean; redeemed: boolean; replayed: boolean }>(sql`
-    select id, expires_at <= now() as expired, redeemed_at is not null as redeemed,
-      redeemed_at < now() - ${ReplayGraceSeconds} * interval '1 second' as replayed
-    from authorization_codes where code_hash = ${digest(code)} and app_id = ${client.id}`)
-  if (!found) return { description: 'The code is unknown, or another client has it.', revokedFor: [] }
-  if (!found.redeemed)
-    return {
-      description: found.expired
-        ? 'The code has expired: it is good for 10 minutes.'
-        : 'The redirect_uri or the code_verifier is not the one of the authorization request.',
-      revokedFor: [],
-    }
-  if (!found.replayed) return { description: 'The code was used a moment ago.', revokedFor: [] }
-  const revoked = await tx.execute<{ organisationId: string }>(sql`
-    update access_tokens set revoked_at = now() where code_id = ${found.id} and revoked_at is null returning organisation_id as "organisationId"`)
-  return {
-    description: 'The code was used before: the token that it gave is revoked.',
-    revokedFor: [...revoked].map(({ organisationId }) => organisationId),
-  }
+function whyNotRedeemed(kept: KeptCode | null): string {
+  if (!kept) return 'The code is unknown, or another client has it.'
+  if (kept.isReplay) return 'The code was used before: the token that it gave is revoked.'
+  if (kept.isRedeemed) return 'The code was used a moment ago.'
+  if (kept.isRevoked) return 'The organisation has revoked the app since.'
+  if (kept.isExpired) return 'The code has expired: it is good for 10 minutes.'
+  if (!kept.isRegistered) return 'The redirect URL that the code was sent to is no longer registered.'
+  return 'The redirect_uri or the code_verifier is not the one of the authorization request.'
 }

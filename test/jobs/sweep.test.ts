@@ -33,7 +33,6 @@ const run = () => sweep(w.db, new AbortController().signal, log)
 let organisationId: string
 let accountId: string
 let appId: string
-let grantId: string
 beforeEach(async () => {
   ;({ organisationId, accountId } = await anOrganisation(w.db))
   const app = {
@@ -43,8 +42,6 @@ beforeEach(async () => {
     redirectUris: ['https://shop.example/'],
   }
   appId = (await w.db.insert(apps).values(app).returning())[0]!.id
-  const grant = { organisationId, appId, approvedByName: 'Ada', scopes: [] }
-  grantId = (await w.db.insert(grants).values(grant).returning())[0]!.id
 })
 
 const ago = (interval: string) => sql`now() - ${interval}::interval` as SQL<Date>
@@ -68,12 +65,13 @@ async function aRequest(expiresAt: SQL<Date>): Promise<string> {
   return rows[0]!.id
 }
 
-async function aCode(expiresAt: SQL<Date>, token?: { revokedAt: SQL<Date> | null }): Promise<string> {
-  const code = { organisationId, grantId, appId, codeHash: hash(), redirectUri: '', wasRedirectNamed: false, expiresAt }
-  const { id } = (await w.db.insert(authorizationCodes).values(code).returning())[0]!
-  const given = { organisationId, grantId, appId, codeId: id, tokenHash: hash() }
-  if (token) await w.db.insert(accessTokens).values({ ...given, ...token })
-  return id
+async function aCode(expiresAt: SQL<Date>, grant?: { revokedAt: SQL<Date> | null }): Promise<string> {
+  const consent = { organisationId, appId, approvedByName: 'Ada', scopes: [], ...grant }
+  const grantId = (await w.db.insert(grants).values(consent).returning())[0]!.id
+  const given = { organisationId, grantId, appId }
+  const code = { ...given, codeHash: hash(), redirectUri: '', wasRedirectNamed: false, expiresAt }
+  if (grant) await w.db.insert(accessTokens).values({ ...given, tokenHash: hash() })
+  return (await w.db.insert(authorizationCodes).values(code).returning())[0]!.id
 }
 
 async function idsLeft(

@@ -70,6 +70,25 @@ test('a code works 9:59 after the consent, and 10:01 after it does not', async (
   expect((await exchange(f, f.app, early)).status).toBe(200)
 })
 
+const lastReason = async () => (await f.maker.api.apps.get({ id: f.app.id })).attempts[0]!.description
+
+test('a code whose organisation has revoked the app is dead, and the developer is told that', async () => {
+  const code = await aCode(f)
+  await f.approver.api.approvedApps.revoke({ id: f.app.id })
+  expect(await errorOf(f.app, code)).toBe('invalid_grant')
+  expect(await lastReason()).toBe('The organisation has revoked the app since.')
+})
+
+test('a code sent to a redirect URL that the developer has removed since is dead, and comes back to life with it', async () => {
+  const code = await aCode(f)
+  const { id, name, redirectUri } = f.app
+  await f.maker.api.apps.update({ id, name, redirectUris: ['https://new.example/'] })
+  expect(await errorOf(f.app, code)).toBe('invalid_grant')
+  expect(await lastReason()).toBe('The redirect URL that the code was sent to is no longer registered.')
+  await f.maker.api.apps.update({ id, name, redirectUris: [redirectUri] })
+  expect((await exchange(f, f.app, code)).status).toBe(200)
+})
+
 test('the developer sees why each exchange failed, no secret in it, and the last 50 only', async () => {
   const code = await aCode(f)
   await exchange(f, { ...f.app, clientSecret: 'guessed' }, code)

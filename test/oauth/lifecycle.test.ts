@@ -17,6 +17,7 @@ import {
   post,
   queryFor,
   signIn,
+  type TestApp,
 } from './flow.ts'
 
 let f: Flow
@@ -77,12 +78,22 @@ test('deleting an app ends its tokens, codes and open consents, and takes it out
   expect(await f.approver.api.authorize.begin({ query: queryFor(app) })).toMatchObject({ kind: 'refused' })
 })
 
-test('an app deleted while its codes are exchanged and its consents answered leaves no live token, and nothing fails', async () => {
+/** As if every code of the app had been redeemed a minute earlier. */
+const ageCodes = ({ id }: TestApp) =>
+  f.db.execute(
+    sql`update authorization_codes set redeemed_at = now() - interval '1 minute' where app_id = ${id} and redeemed_at is not null`,
+  )
+
+test('an app deleted while its codes are exchanged and used again, and its consents answered and revoked leaves no live token, and nothing fails', async () => {
   for (let round = 0; round < 12; round++) {
     const app = await newApp()
+    const used = await aCode(f, app)
+    await exchange(f, app, used)
+    await ageCodes(app)
     const codes = await Promise.all([1, 2, 3].map(() => aCode(f, app)))
     const consent = approved(f, queryFor(app)).then(String, String)
-    const exchanges = [...codes, codes[0]!].map((code) => exchange(f, app, code))
+    const exchanges = [...codes, codes[0]!, used, used].map((code) => exchange(f, app, code))
+    const revoked = failureOf(f.approver.api.approvedApps.revoke({ id: app.id }))
     if (round % 3 > 0) await Promise.race(round % 3 === 1 ? exchanges : [consent])
     const [answers] = await Promise.all([
       Promise.all(exchanges),
@@ -94,8 +105,44 @@ test('an app deleted while its codes are exchanged and its consents answered lea
       if (status === 200) expect(await statusOf(json.access_token)).toBe(401)
     }
     expect(await consent).not.toMatch(/deadlock|internal|wrong on our side/i)
+    expect(['done', 'not_found']).toContain(await revoked)
   }
   expect(f.log()).not.toContain('request failed')
+})
+
+test('a code used again while its app is deleted waits for its turn: the one is refused, the other done', async () => {
+  const app = await newApp()
+  const code = await aCode(f, app)
+  await exchange(f, app, code)
+  await ageCodes(app)
+  const waiting = async () =>
+    (await f.db.execute(sql`select from pg_stat_activity where wait_event_type = 'Lock'`)).length
+  const ended = await f.db.transaction(async (tx) => {
+    await tx.execute(sql`select from grants where app_id = ${app.id} for update`)
+    const replay = exchange(f, app, code)
+    await until(async () => (await waiting()) === 1)
+    const deleted = failureOf(f.maker.api.apps.delete({ id: app.id, name: app.name }))
+    await until(async () => (await waiting()) === 2)
+    return () => Promise.all([replay, deleted])
+  })
+  const [replay, deleted] = await ended()
+  expect([replay.json.error, deleted]).toEqual(['invalid_grant', 'done'])
+})
+
+test('an app whose token it gave back, or whose code was never fetched in time, is let in no longer', async () => {
+  const app = await newApp()
+  const lineOf = async () => (await f.approver.api.approvedApps.list()).find(({ id }) => id === app.id)
+  const wide = await aToken(f, app, {}, queryFor(app, { scope: 'webhooks:manage' }))
+  const narrow = await aToken(f, app, {}, queryFor(app, { scope: 'posts:read' }))
+  expect(await lineOf()).toMatchObject({ scopes: ['posts:read', 'webhooks:manage'], tokens: 2 })
+  await post(f, 'revoke', { ...credentials(app), token: wide })
+  expect(await lineOf()).toMatchObject({ scopes: ['posts:read'], tokens: 1 })
+  await post(f, 'revoke', { ...credentials(app), token: narrow })
+  expect(await lineOf()).toBeUndefined()
+  await aCode(f, app)
+  expect(await lineOf()).toMatchObject({ tokens: 0 })
+  await f.db.execute(sql`update authorization_codes set expires_at = now() where app_id = ${app.id}`)
+  expect(await lineOf()).toBeUndefined()
 })
 
 test('revoking in one organisation stops its tokens and codes for that app, and nobody else’s', async () => {
