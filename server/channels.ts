@@ -1,4 +1,5 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
+import type { z } from 'zod'
 import type { Db } from '../db/client.ts'
 import { channels as channelsTable, connectFlows } from '../db/schema.ts'
 import { open, seal } from '../db/sealed.ts'
@@ -6,6 +7,7 @@ import { ConnectError, type ConnectedAccount, type Network } from '../jobs/netwo
 import { cancelUnsent, holdUnsent, releaseHeld } from '../jobs/orders.ts'
 import { credentialPlace } from '../jobs/session.ts'
 import { times } from '../jobs/times.ts'
+import type * as answers from './answers.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure } from './errors.ts'
 import { ById, ConnectChannel, type channelStatuses, Disconnect, FinishConnect, ListChannels } from './forms.ts'
@@ -114,17 +116,7 @@ export const channels = router({
   ),
 })
 
-export type Channel = {
-  id: string
-  network: string
-  name: string
-  handle: string | null
-  url: string | null
-  picture: string | null
-  status: ChannelStatus
-  limits: typeof channelsTable.$inferSelect.limits
-  connectedAt: string
-}
+export type Channel = z.infer<typeof answers.Channel>
 
 /** Store an account that was just connected: a new channel, or the one of the same account revived, what it held sent. */
 export async function storeChannel(

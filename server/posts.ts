@@ -4,6 +4,7 @@ import type { Tx } from '../db/client.ts'
 import { posts as postsTable } from '../db/schema.ts'
 import { recordPublished } from '../jobs/ledger.ts'
 import { cancel, type Found, lockDeliveries, sendAgain } from '../jobs/orders.ts'
+import type * as answers from './answers.ts'
 import { isAfter, type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure, type FailureCode, type Fault } from './errors.ts'
 import { ById, CreatePost, ListAttempts, ListPosts, type Override, Resolve, UpdatePost } from './forms.ts'
@@ -166,19 +167,7 @@ export const posts = router({
     }),
 })
 
-/** One try of a delivery. Instants in ISO 8601; `status` is the network's, `reply` its answer, redacted and cut. */
-export type Attempt = {
-  id: string
-  channelId: string
-  no: number
-  startedAt: string
-  intendedAt: string | null
-  endedAt: string | null
-  outcome: string | null
-  status: number | null
-  message: string | null
-  reply: string | null
-}
+type Attempt = z.infer<typeof answers.Attempt>
 
 /** Send the failed deliveries of a post again, or only the one on `channelId`. Throws `nothing_to_retry`. */
 export async function retryPost(tx: Tx, who: Who, id: string, channelId?: string): Promise<Post> {

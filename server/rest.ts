@@ -4,70 +4,17 @@ import type { Logger } from 'pino'
 import { type Actor, credentialHolder, credentialIn } from './actor.ts'
 import { Failure, type Fault, problemFrom } from './errors.ts'
 import type { Scope } from './forms.ts'
+import { openApi } from './openapi.ts'
 import { demandRest, fieldsOf, type Quota, spend } from './rate-limit.ts'
 import { readJson, receiveFile } from './request-body.ts'
 import { apiFor, appRouter } from './router.ts'
+import { type Route, routes } from './routes.ts'
 import { isAccessToken, isApiKey } from './secrets.ts'
 import { addressKey } from './throttle.ts'
 import { demandScope, type Idempotency, type Installation } from './trpc.ts'
 
 type Request = express.Request
 type Response = express.Response
-
-/** One row of the public API. `does` names the procedure: its scope and input are read from it. */
-export type Route = {
-  method: 'get' | 'post' | 'patch' | 'delete'
-  path: string // below /public/v1, with `:name` for what goes to the procedure's input of that name
-  status: 200 | 201 | 204
-  does: string
-  query?: true // takes parameters in the URL
-  body?: 'json' | 'file'
-  idempotent?: true // takes an Idempotency-Key
-  ifMatch?: true // takes If-Match
-  location?: string // where the new thing is read, its id appended
-}
-
-export const routes: Route[] = [
-  { method: 'get', path: '/me', status: 200, does: 'account.whoami' },
-  { method: 'get', path: '/channels', status: 200, does: 'channels.list', query: true },
-  { method: 'get', path: '/channels/:id', status: 200, does: 'channels.get' },
-  {
-    method: 'post',
-    path: '/posts',
-    status: 201,
-    does: 'posts.create',
-    body: 'json',
-    idempotent: true,
-    location: '/posts/',
-  },
-  { method: 'get', path: '/posts', status: 200, does: 'posts.list', query: true },
-  { method: 'post', path: '/posts/validate', status: 200, does: 'posts.validate', body: 'json' },
-  { method: 'get', path: '/posts/:id', status: 200, does: 'posts.get' },
-  { method: 'patch', path: '/posts/:id', status: 200, does: 'posts.update', body: 'json', ifMatch: true },
-  { method: 'delete', path: '/posts/:id', status: 204, does: 'posts.cancel' },
-  { method: 'post', path: '/posts/:id/retry', status: 200, does: 'posts.retry', idempotent: true },
-  {
-    method: 'post',
-    path: '/posts/:id/deliveries/:channelId/resolve',
-    status: 200,
-    does: 'posts.resolve',
-    body: 'json',
-    idempotent: true,
-  },
-  { method: 'get', path: '/posts/:id/attempts', status: 200, does: 'posts.attempts', query: true },
-  { method: 'post', path: '/media', status: 201, does: 'media.create', body: 'file', location: '/media/' },
-  {
-    method: 'post',
-    path: '/media/upload-from-url',
-    status: 201,
-    does: 'media.uploadFromUrl',
-    body: 'json',
-    location: '/media/',
-  },
-  { method: 'get', path: '/media', status: 200, does: 'media.list', query: true },
-  { method: 'get', path: '/media/:id', status: 200, does: 'media.get' },
-  { method: 'patch', path: '/media/:id', status: 200, does: 'media.update', body: 'json' },
-]
 
 const Prefix = '/public/v1'
 const JsonBytes = 256 * 1024
@@ -85,17 +32,26 @@ export function rest(installation: Installation): express.RequestHandler {
 async function answer(installation: Installation, req: Request, res: Response): Promise<void> {
   const { route, params } = routeOf(req, res)
   if (req.method === 'OPTIONS') return void res.status(204).end()
+  const { does } = route
+  if (does === null) return sendDocument(installation, res)
   const actor = await authenticate(installation, req, res)
   res.locals.actor = actor
   await meter(installation, actor, res)
-  demandScopeOf(route, actor)
+  demandScopeOf(does, actor)
   await using body = await readBody(installation, route, req)
   const input = { ...inputOf(route, params, queryOf(req), body.value), ...(route.ifMatch ? ifMatchOf(req) : {}) }
   const idempotency = route.idempotent ? idempotencyOf(req, body.digested) : null
   const context = { ...installation, actor, log: logOf(req), address: req.ip ?? '', idempotency }
-  const output = await procedureOf(apiFor(context), route)(input)
+  const output = await procedureOf(apiFor(context), does)(input)
   if (idempotency?.replayed) res.set('Idempotent-Replayed', 'true')
   send(installation, req, res, route, output)
+}
+
+function sendDocument({ env }: Installation, res: Response): void {
+  res
+    .status(200)
+    .type('application/json')
+    .end(JSON.stringify(openApi(env)))
 }
 
 function setCommonHeaders(res: Response): void {
@@ -172,7 +128,7 @@ function whyRefused(credential: string): string {
   return 'This is not an API key: it is cut short, mistyped or something else. Keys begin with pak_live_ and end in a checksum.'
 }
 
-function demandScopeOf({ does }: Route, actor: Actor): void {
+function demandScopeOf(does: string, actor: Actor): void {
   const procedures = appRouter._def.procedures as unknown as Record<string, { _def: { meta?: { scope?: Scope } } }>
   const scope = procedures[does]?._def.meta?.scope
   if (scope) demandScope(actor, scope)
@@ -244,7 +200,7 @@ function idempotencyOf(req: Request, bodyHash: Uint8Array): Idempotency | null {
   return { key, bodyHash, replayed: false }
 }
 
-function procedureOf(api: ReturnType<typeof apiFor>, { does }: Route): (input: unknown) => Promise<unknown> {
+function procedureOf(api: ReturnType<typeof apiFor>, does: string): (input: unknown) => Promise<unknown> {
   const [noun, verb] = does.split('.') as [string, string]
   return (api as unknown as Record<string, Record<string, (input: unknown) => Promise<unknown>>>)[noun]![verb]!
 }

@@ -1,47 +1,14 @@
 import { sql } from 'drizzle-orm'
-import type { DeliveryError } from '../db/schema.ts'
-import type { Override, postStatuses } from './forms.ts'
+import type { z } from 'zod'
+import type * as answers from './answers.ts'
+import type { Override } from './forms.ts'
 
 // What callers see of a post and its deliveries (API.md §3), always derived from the ledger, never stored beside it.
 
-export type PostStatus = (typeof postStatuses)[number]
-export type DeliveryStatus =
-  | 'DRAFT'
-  | 'SCHEDULED'
-  | 'PUBLISHING'
-  | 'HELD'
-  | 'PUBLISHED'
-  | 'FAILED'
-  | 'NEEDS_REVIEW'
-  | 'CANCELLED'
-
-export type Delivery = {
-  channelId: string
-  network: string
-  status: DeliveryStatus
-  remoteId: string | null
-  url: string | null
-  publishedAt: string | null
-  attempts: number
-  nextAttemptAt: string | null
-  error: DeliveryError | null
-}
-
-export type Post = {
-  id: string
-  type: 'schedule' | 'now' | 'draft'
-  status: PostStatus
-  date: string | null
-  content: string
-  channelIds: string[]
-  mediaIds: string[]
-  overrides: Override[]
-  deliveries: Delivery[]
-  createdBy: { kind: 'member' | 'api_key' | 'app'; id: string; name: string }
-  createdAt: string
-  updatedAt: string
-  version: number
-}
+export type Post = z.infer<typeof answers.Post>
+export type PostStatus = Post['status']
+export type Delivery = z.infer<typeof answers.Delivery>
+export type DeliveryStatus = Delivery['status']
 
 /** A delivery `d` as DeliveryStatus. What may be out already shows as PUBLISHING until somebody knows. */
 const deliveryStatus = sql`case

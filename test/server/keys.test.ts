@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { apiKeys } from '../../db/schema.ts'
 import type { Failure } from '../../server/errors.ts'
 import { defaultScopes, type Scope, scopes } from '../../server/forms.ts'
-import { routes } from '../../server/rest.ts'
 import type { Api } from '../../server/router.ts'
+import { routes } from '../../server/routes.ts'
 import { startWeb, testSite } from '../processes.ts'
 import { apiAs, callApi, expectProblem, memberWith, openWeb, type Web } from './web.ts'
 
@@ -77,6 +77,7 @@ test('last used is written, at most once a minute', async () => {
 test('each route takes one scope, and a key with all others is told which', async () => {
   const needed: Record<string, Scope | null> = {
     'get /me': null,
+    'get /openapi.json': null,
     'get /channels': 'channels:read',
     'get /channels/:id': 'channels:read',
     'post /posts': 'posts:write',

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { get } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createKey } from '../../server/keys.ts'
-import { routes } from '../../server/rest.ts'
+import { routes } from '../../server/routes.ts'
 import { expectProblem, faultsOf, openWeb, type Web } from './web.ts'
 
 let w: Web

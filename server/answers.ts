@@ -1,0 +1,161 @@
+import { z } from 'zod'
+import { channelStatuses, postStatuses, scopes } from './forms.ts'
+
+// What the public API answers with (API.md §3), as zod: the types of the procedures' answers and the schemas of the
+// OpenAPI document are both read from here.
+
+const Id = z.string().meta({ description: 'Opaque; a UUIDv7.', examples: ['019a4c12-7d30-7c3e-9f5a-2b1d6c8e4f01'] })
+const Instant = z
+  .string()
+  .meta({ format: 'date-time', description: 'UTC, with milliseconds.', examples: ['2026-12-24T18:00:00.000Z'] })
+const Count = z.int().min(0)
+
+const DeliveryError = z
+  .object({
+    code: z.string(),
+    message: z.string().meta({ description: 'What happened, in a sentence.' }),
+    nextStep: z.string().meta({ description: 'What to do about it.' }),
+  })
+  .meta({ id: 'DeliveryError' })
+
+export const Delivery = z
+  .object({
+    channelId: Id,
+    network: z.string(),
+    status: z.enum([
+      ...['DRAFT', 'SCHEDULED', 'PUBLISHING', 'HELD'],
+      ...['PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED'],
+    ] as ['DRAFT', 'SCHEDULED', 'PUBLISHING', 'HELD', 'PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED']),
+    remoteId: z.string().nullable().meta({ description: 'The network’s own id of the post, where it gives one.' }),
+    url: z.string().nullable().meta({ description: 'Where the post can be read.' }),
+    publishedAt: Instant.nullable(),
+    attempts: Count,
+    nextAttemptAt: Instant.nullable(),
+    error: DeliveryError.nullable(),
+  })
+  .meta({ id: 'Delivery', description: 'One post on one channel.' })
+
+const Override = z
+  .object({ channelId: Id, content: z.string().optional(), mediaIds: z.array(Id).optional() })
+  .meta({ id: 'Override', description: 'A text or media of its own on one channel; what is left out is the post’s.' })
+
+export const Post = z
+  .object({
+    id: Id,
+    type: z.enum(['schedule', 'now', 'draft']),
+    status: z.enum(postStatuses).meta({ description: 'Derived from the deliveries.' }),
+    date: Instant.nullable().meta({ description: 'When it is to go out. Null for a draft without one.' }),
+    content: z.string(),
+    channelIds: z.array(Id),
+    mediaIds: z.array(Id),
+    overrides: z.array(Override),
+    deliveries: z.array(Delivery),
+    createdBy: z.object({ kind: z.enum(['member', 'api_key', 'app']), id: Id, name: z.string() }),
+    createdAt: Instant,
+    updatedAt: Instant,
+    version: z.int().min(1).meta({ description: 'Rises at each edit; also the ETag, for If-Match.' }),
+  })
+  .meta({ id: 'Post' })
+
+const Limits = z
+  .object({
+    textLength: Count,
+    textUnit: z.enum(['characters', 'graphemes']),
+    textBytes: Count.optional().meta({ description: 'A second bound on the text, in bytes of UTF-8.' }),
+    urlsCountAs: Count.optional().meta({ description: 'Each link counts as so many, whatever its length.' }),
+    mediaCount: Count,
+    mediaTypes: z.array(z.string()),
+    mediaBytes: Count.optional(),
+    altLength: Count.optional(),
+  })
+  .meta({ id: 'ChannelLimits', description: 'What the network takes of one post.' })
+
+export const Channel = z
+  .object({
+    id: Id,
+    network: z.string().meta({ examples: ['mastodon'] }),
+    name: z.string(),
+    handle: z.string().nullable(),
+    url: z.string().nullable(),
+    picture: z.string().nullable().meta({ description: 'Address of our copy of the account’s picture.' }),
+    status: z.enum(channelStatuses),
+    limits: Limits,
+    connectedAt: Instant,
+  })
+  .meta({ id: 'Channel' })
+
+export const Media = z
+  .object({
+    id: Id,
+    kind: z.enum(['image', 'video']),
+    mime: z.string(),
+    bytes: Count,
+    width: Count.nullable(),
+    height: Count.nullable(),
+    durationMs: Count.nullable(),
+    alt: z.string(),
+    url: z.string(),
+    thumbnailUrl: z.string().nullable(),
+    sha256: z.string().meta({ description: 'Hex, of the file as it is stored.' }),
+    createdAt: Instant,
+  })
+  .meta({ id: 'Media' })
+
+export const Attempt = z
+  .object({
+    id: Id,
+    channelId: Id,
+    no: z.int().min(1),
+    startedAt: Instant,
+    intendedAt: Instant.nullable().meta({ description: 'From here on something may have been out.' }),
+    endedAt: Instant.nullable(),
+    outcome: z.string().nullable(),
+    status: z.int().nullable().meta({ description: 'The network’s HTTP status.' }),
+    message: z.string().nullable(),
+    reply: z.string().nullable().meta({ description: 'The network’s answer, without secrets and cut short.' }),
+  })
+  .meta({ id: 'Attempt', description: 'One try of a delivery.' })
+
+export const Me = z
+  .object({
+    organisation: z.object({ id: Id, name: z.string() }),
+    credential: z.object({
+      kind: z.enum(['member', 'api_key', 'app']),
+      name: z.string(),
+      scopes: z.array(z.enum(scopes)),
+    }),
+  })
+  .meta({ id: 'Me' })
+
+const Fault = z
+  .object({
+    path: z.string().meta({ description: 'Where in the request, as in `channelIds[0]`; empty for the whole.' }),
+    code: z.string(),
+    message: z.string(),
+  })
+  .meta({ id: 'Fault', description: 'One thing wrong with a request.' })
+
+export const Validation = z
+  .object({ valid: z.boolean(), errors: z.array(Fault) })
+  .meta({ id: 'Validation', description: 'What would keep POST /posts from making this post.' })
+
+/** RFC 9457. */
+export const Problem = z
+  .object({
+    type: z.url().meta({ description: 'Address of the page that explains the code.' }),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string(),
+    requestId: z.string().meta({ description: 'Also in X-Request-Id: name it when you ask for help.' }),
+    errors: z.array(Fault),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457: what went wrong, in one shape for every failure.' })
+
+/** A page of a list. */
+export function listOf(item: z.ZodType) {
+  return z.object({
+    data: z.array(item),
+    nextCursor: z.string().nullable().meta({ description: 'For `cursor`; null on the last page.' }),
+  })
+}

@@ -1,0 +1,228 @@
+import { z } from 'zod'
+import type { Env } from '../db/env.ts'
+import { Problem } from './answers.ts'
+import { Failure, type FailureCode, problemFrom } from './errors.ts'
+import type { Scope } from './forms.ts'
+import { appRouter } from './router.ts'
+import { type Route, routes } from './routes.ts'
+
+type Json = Record<string, unknown>
+/** JSON Schema 2020-12, as far as it is looked into here. */
+type Schema = Json & { properties?: Record<string, Schema>; required?: string[]; anyOf?: Schema[]; oneOf?: Schema[] }
+
+/**
+ * The OpenAPI 3.1 document of the public API (https://spec.openapis.org/oas/v3.1.1), made from the table and the schemas
+ * that serve the requests: what it says is what is checked.
+ */
+export function openApi({ appUrl, baseUrl }: Pick<Env, 'appUrl' | 'baseUrl'>): Json {
+  const schemas: Record<string, Schema> = {}
+  const paths: Record<string, Json> = {}
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method]: operation(route, schemas) }
+  }
+  schemaOf(Problem, 'output', schemas)
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Punctual',
+      version: '1',
+      summary: 'Schedule social posts, and know what became of them.',
+      description: `How to authenticate, errors and their cures, and examples: ${appUrl}/docs`,
+      license: { name: 'MIT', identifier: 'MIT' },
+      contact: { name: 'The operator of this installation', url: appUrl },
+    },
+    servers: [{ url: `${baseUrl}/public/v1` }],
+    externalDocs: { url: `${appUrl}/docs` },
+    security: [{ credential: [] }, { bearer: [] }],
+    tags: tags.map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
+      securitySchemes: {
+        credential: {
+          ...{ type: 'apiKey', in: 'header', name: 'Authorization' },
+          description: 'An API key or an access token as the whole value of the header.',
+        },
+        bearer: { type: 'http', scheme: 'bearer', description: 'The same credentials, after `Bearer`.' },
+      },
+      headers,
+    },
+  }
+}
+
+const tags: [string, string][] = [
+  ['me', 'Who is calling.'],
+  ['channels', 'The connected accounts that posts go out on.'],
+  ['posts', 'Posts and what becomes of them.'],
+  ['media', 'Images that posts carry.'],
+  ['openapi.json', 'This document.'],
+]
+
+const headers = {
+  requestId: { description: 'Name it when you ask for help.', schema: { type: 'string' } },
+  etag: { description: 'The version of the post, for If-Match.', schema: { type: 'string' }, example: '"3"' },
+  location: { description: 'Where it is read from now on.', schema: { type: 'string', format: 'uri' } },
+  link: { description: 'The next page, with rel="next".', schema: { type: 'string' } },
+  replayed: { description: '`true` when this is the first answer again.', schema: { type: 'string' } },
+  rateLimit: { description: 'What is left of the limit, and for how long.', schema: { type: 'string' } },
+  rateLimitPolicy: { description: 'The limit, and its window in seconds.', schema: { type: 'string' } },
+  retryAfter: { description: 'In how many seconds to try again.', schema: { type: 'integer' } },
+}
+
+function operation(route: Route, schemas: Record<string, Schema>): Json {
+  const input = inputOf(route, schemas)
+  const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
+  const body = bodyOf(route, without(input, [...inPath, 'ifVersions', 'path']))
+  const scope = scopeOf(route)
+  return {
+    operationId: (route.does ?? 'openapi').replace(/\.(.)/, (_, letter: string) => letter.toUpperCase()),
+    summary: route.about.split('.')[0],
+    description: `${route.about}.${scope ? ` Takes the scope \`${scope}\`.` : ''}`,
+    tags: [route.path.split('/')[1]],
+    parameters: [
+      ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+      ...(route.query ? queryOf(without(input, inPath)) : []),
+      ...(route.idempotent ? [idempotencyKey] : []),
+      ...(route.ifMatch ? [ifMatch] : []),
+    ],
+    ...(body ? { requestBody: body } : {}),
+    ...(route.does === null ? { security: [] } : {}),
+    responses: { [route.status]: success(route, schemas), ...refusals(route, scope) },
+  }
+}
+
+const idempotencyKey = {
+  ...{ name: 'Idempotency-Key', in: 'header', schema: { type: 'string', minLength: 1, maxLength: 255 } },
+  description: 'The same key and body within 24 h gives the first answer again, and nothing is done twice.',
+}
+const ifMatch = {
+  ...{ name: 'If-Match', in: 'header', schema: { type: 'string' }, example: '"3"' },
+  description: 'Change only this version of the post.',
+}
+
+function success(
+  { status, answer, location, ifMatch: hasVersion, idempotent, query }: Route,
+  schemas: Record<string, Schema>,
+): Json {
+  const link = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` })
+  return {
+    description: { 200: 'OK', 201: 'Made', 204: 'Done' }[status],
+    headers: {
+      'X-Request-Id': link('requestId'),
+      ...limits,
+      ...(hasVersion ? { ETag: link('etag') } : {}),
+      ...(location ? { Location: link('location') } : {}),
+      ...(idempotent ? { 'Idempotent-Replayed': link('replayed') } : {}),
+      ...(query ? { Link: link('link') } : {}),
+    },
+    ...(status === 204
+      ? {}
+      : { content: { 'application/json': { schema: answer ? schemaOf(answer, 'output', schemas) : {} } } }),
+  }
+}
+
+const limits = {
+  RateLimit: { $ref: '#/components/headers/rateLimit' },
+  'RateLimit-Policy': { $ref: '#/components/headers/rateLimitPolicy' },
+}
+
+// Each failure that a route can answer with, by its status: those of every route, those of its form, and its own.
+function refusals(route: Route, scope: Scope | undefined): Json {
+  const codes: FailureCode[] = [
+    ...['method_not_allowed', 'internal'],
+    ...(route.does === null ? [] : ['invalid_request', 'unauthenticated', 'rate_limited', 'unavailable']),
+    ...(scope ? ['insufficient_scope'] : []),
+    ...(route.path.includes(':') ? ['not_found'] : []),
+    ...(route.body ? ['body_too_large', 'unsupported_media_type'] : []),
+    ...(route.ifMatch ? ['stale_version'] : []),
+    ...(route.idempotent ? ['idempotency_key_in_use', 'idempotency_key_reused'] : []),
+    ...(route.refusals ?? []),
+  ] as FailureCode[]
+  const byStatus = Map.groupBy(codes, (code) => problemFrom(new Failure(code)).status)
+  return Object.fromEntries([...byStatus].map(([status, these]) => [status, refusal(status, these)]))
+}
+
+function refusal(status: number, codes: FailureCode[]): Json {
+  const retry = status === 429 || status === 503 || codes.includes('idempotency_key_in_use')
+  return {
+    description: codes.map((code) => `\`${code}\`: ${new Failure(code).message}`).join('\n'),
+    headers: {
+      'X-Request-Id': { $ref: '#/components/headers/requestId' },
+      ...(retry ? { 'Retry-After': { $ref: '#/components/headers/retryAfter' } } : {}),
+    },
+    content: {
+      'application/problem+json': {
+        schema: { $ref: '#/components/schemas/Problem' },
+        examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
+      },
+    },
+  }
+}
+
+function exampleOf(code: FailureCode): Json {
+  const { retryAfterSeconds: _, ...problem } = problemFrom(new Failure(code))
+  const requestId = '7f1d0c64-2a52-4c39-9b1c-0d0b7c9e5a11'
+  return { type: `https://example.com/docs/errors#${code}`, ...problem, requestId }
+}
+
+function inputOf({ does }: Route, schemas: Record<string, Schema>): Schema {
+  if (does === null) return {}
+  const { inputs } = definitionOf(does)
+  return inputs[0] ? schemaOf(inputs[0], 'input', schemas) : {}
+}
+
+function scopeOf({ does }: Route): Scope | undefined {
+  return does === null ? undefined : definitionOf(does).meta?.scope
+}
+
+function definitionOf(does: string): { inputs: z.ZodType[]; meta?: { scope?: Scope } } {
+  const procedures = appRouter._def.procedures as unknown as Record<
+    string,
+    { _def: { inputs: z.ZodType[]; meta?: { scope?: Scope } } }
+  >
+  return procedures[does]!._def
+}
+
+function bodyOf({ body, example }: Route, schema: Schema): Json | null {
+  if (body === undefined) return null
+  if (body === 'json')
+    return { required: true, content: { 'application/json': { schema, ...(example ? { example } : {}) } } }
+  const file = { type: 'string', contentMediaType: 'application/octet-stream' }
+  const form = { type: 'object', required: ['file'], properties: { file, ...schema.properties } }
+  return { required: true, content: { 'multipart/form-data': { schema: form } } }
+}
+
+function queryOf({ properties = {}, required = [] }: Schema): Json[] {
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    ...{ name, in: 'query', required: required.includes(name) && !('default' in schema) },
+    ...(description ? { description } : {}),
+    schema: schema.anyOf?.[0] ?? schema, // a URL carries one
+  }))
+}
+
+/** A schema in which some properties are not named: the path or a header carries them. */
+function without(schema: Schema, names: string[]): Schema {
+  const { properties, required, ...rest } = schema
+  const branches = (key: 'anyOf' | 'oneOf') => (rest[key] ? { [key]: rest[key].map((one) => without(one, names)) } : {})
+  return {
+    ...rest,
+    ...branches('anyOf'),
+    ...branches('oneOf'),
+    ...(properties
+      ? { properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name))) }
+      : {}),
+    ...(required ? { required: required.filter((name) => !names.includes(name)) } : {}),
+  }
+}
+
+// What has a name becomes a component, also where it stands inside something else.
+function schemaOf(type: z.ZodType, io: 'input' | 'output', schemas: Record<string, Schema>): Schema {
+  const made = z.toJSONSchema(z.array(type), { io, unrepresentable: 'any', target: 'draft-2020-12' })
+  const { $defs = {}, items } = JSON.parse(JSON.stringify(made).replaceAll('#/$defs/', '#/components/schemas/')) as {
+    $defs?: Record<string, Schema>
+    items: Schema
+  }
+  for (const [name, { id: _, ...schema }] of Object.entries($defs)) schemas[name] = schema
+  return items
+}

@@ -1,0 +1,204 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import Ajv from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { and, eq, sql } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { variablesWith } from '../../db/env.ts'
+import { attempts, deliveries } from '../../db/schema.ts'
+import { openApi } from '../../server/openapi.ts'
+import { type Route, routes } from '../../server/routes.ts'
+import { type Answer, type Call, openWeb, type Web } from './web.ts'
+
+type Document = {
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, unknown> }
+}
+type Content = { schema: object; example?: unknown; examples?: Record<string, { value: unknown }> }
+type Operation = {
+  requestBody?: { content: Record<string, Content> }
+  responses: Record<string, { headers: Record<string, unknown>; content?: Record<string, Content> }>
+}
+
+let w: Web
+let document: Document
+let channelId: string
+beforeAll(async () => {
+  w = await openWeb()
+  channelId = await w.channel()
+  document = (await w.call('GET', '/openapi.json', { key: '' })).json
+})
+afterAll(() => w.end())
+
+const pathOf = ({ path }: Route) => path.replaceAll(/:(\w+)/g, '{$1}')
+const operationOf = (route: Route) => document.paths[pathOf(route)]![route.method]!
+
+/** Whether a value is what the document says, and holds nothing that it does not mention. */
+function faultsOf(schema: object, value: unknown): unknown[] {
+  const ajv = new Ajv({ strict: false, allErrors: true })
+  formats.default(ajv)
+  const closed = (key: string, inner: unknown) =>
+    key !== '' && inner && typeof inner === 'object' && 'properties' in inner
+      ? { additionalProperties: false, ...inner }
+      : inner
+  const whole = JSON.parse(JSON.stringify({ ...schema, components: document.components }, closed))
+  const validate = ajv.compile(whole)
+  return validate(value) ? [] : (validate.errors ?? [])
+}
+
+describe('the document', () => {
+  test('is served to anybody, and is the one that the table makes', async () => {
+    const answer = await w.call('GET', '/openapi.json', { key: '' })
+    expect(answer).toMatchObject({ status: 200, json: openApi({ appUrl: w.site.appUrl, baseUrl: w.site.appUrl }) })
+    expect((await w.call('POST', '/openapi.json', { key: '' })).status).toBe(405)
+  })
+
+  test('and the table agree both ways', () => {
+    const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method} ${path}`),
+    )
+    expect(documented.sort()).toEqual(routes.map((route) => `${route.method} ${pathOf(route)}`).sort())
+  })
+
+  test.each(['redocly', 'spectral'])('passes %s without an error', async (linter) => {
+    const folder = await mkdtemp(join(tmpdir(), 'punctual-openapi-'))
+    const file = join(folder, 'openapi.json')
+    const ruleset = join(folder, 'ruleset.json')
+    const hosts = { appUrl: 'https://app.punctual.test', baseUrl: 'https://api.punctual.test' }
+    await writeFile(file, JSON.stringify(openApi(hosts)))
+    await writeFile(ruleset, JSON.stringify({ extends: ['spectral:oas'] }))
+    const bin = join(import.meta.dirname, '../../node_modules/.bin', linter)
+    const options = linter === 'spectral' ? ['--ruleset', ruleset, '--fail-severity', 'warn'] : []
+    const env = variablesWith({ REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' })
+    const run = promisify(execFile)(process.execPath, [bin, 'lint', ...options, file], { cwd: folder, env })
+    await expect(
+      run.catch(({ stdout, stderr }) => Promise.reject(new Error(`${stdout}${stderr}`))),
+    ).resolves.toBeDefined()
+    await rm(folder, { recursive: true })
+  })
+
+  test.each(routes)('$method $path: its examples are what its own schemas say', (route) => {
+    const { requestBody, responses } = operationOf(route)
+    const contents = [requestBody, ...Object.values(responses)].flatMap((part) => Object.values(part?.content ?? {}))
+    const examples = contents.flatMap(({ schema, example, examples = {} }) =>
+      [...(example ? [example] : []), ...Object.values(examples).map(({ value }) => value)].map(
+        (value) => [schema, value] as const,
+      ),
+    )
+    if (route.body === 'json') expect(requestBody?.content['application/json']?.example).toBeDefined()
+    for (const [schema, value] of examples) expect([value, faultsOf(schema, value)]).toEqual([value, []])
+  })
+})
+
+describe('each route', () => {
+  const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
+  const make = async (type: 'schedule' | 'draft' = 'schedule') => {
+    const json = { type, date: inAnHour(), content: 'hello', channelIds: [channelId] }
+    return (await w.call('POST', '/posts', { json })).json.id as string
+  }
+  const inState = async (state: 'failed' | 'needs_review') => {
+    const id = await make()
+    await w.db.update(deliveries).set({ state }).where(eq(deliveries.postId, id))
+    return id
+  }
+  const tried = async () => {
+    const id = await inState('failed')
+    const [delivery] = await w.db
+      .select()
+      .from(deliveries)
+      .where(and(eq(deliveries.postId, id)))
+    const times = { startedAt: sql`now()`, endedAt: sql`now()` }
+    const own = { organisationId: w.organisationId, deliveryId: delivery!.id, owner: 'worker', credentialVersion: 1 }
+    await w.db.insert(attempts).values({ ...own, ...times, no: 1, outcome: 'refused', status: 422, reply: '{}' })
+    return id
+  }
+  const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  const upload = () => {
+    const body = new FormData()
+    body.append('file', new Blob([Buffer.from(png, 'base64')]))
+    return w.call('POST', '/media', { body })
+  }
+  const anImage = async () => (await upload()).json.id as string
+
+  /** A call of each route that goes well. */
+  const good: Record<string, () => Promise<Answer>> = {
+    'get /me': () => w.call('GET', '/me'),
+    'get /channels': () => w.call('GET', '/channels?limit=1&network=feed&status=ACTIVE'),
+    'get /channels/:id': () => w.call('GET', `/channels/${channelId}`),
+    'post /posts': () => w.call('POST', '/posts', { json: { type: 'now', content: 'x', channelIds: [channelId] } }),
+    'post /posts/validate': () =>
+      w.call('POST', '/posts/validate', { json: { type: 'now', content: '', channelIds: [channelId] } }),
+    'get /posts': async () => {
+      await make('draft')
+      return w.call('GET', '/posts?limit=1&order=asc')
+    },
+    'get /posts/:id': async () => w.call('GET', `/posts/${await make()}`),
+    'patch /posts/:id': async () =>
+      w.call('PATCH', `/posts/${await make()}`, { json: { overrides: [{ channelId, content: 'y', mediaIds: [] }] } }),
+    'delete /posts/:id': async () => w.call('DELETE', `/posts/${await make()}`),
+    'post /posts/:id/retry': async () => w.call('POST', `/posts/${await inState('failed')}/retry`),
+    'post /posts/:id/deliveries/:channelId/resolve': async () =>
+      w.call('POST', `/posts/${await inState('needs_review')}/deliveries/${channelId}/resolve`, {
+        json: { outcome: 'published', url: 'https://example.com/1' },
+      }),
+    'get /posts/:id/attempts': async () => w.call('GET', `/posts/${await tried()}/attempts`),
+    'post /media': upload,
+    'post /media/upload-from-url': async () =>
+      w.call('POST', '/media/upload-from-url', { json: { url: (await upload()).json.url, alt: 'x' } }),
+    'get /media': () => w.call('GET', '/media?limit=1'),
+    'get /media/:id': async () => w.call('GET', `/media/${await anImage()}`),
+    'patch /media/:id': async () => w.call('PATCH', `/media/${await anImage()}`, { json: { alt: 'x' } }),
+    'get /openapi.json': () => w.call('GET', '/openapi.json', { key: '' }),
+  }
+
+  test.each(routes)('$method $path: that goes well answers what is documented', async (route) => {
+    const answer = await good[`${route.method} ${route.path}`]!()
+    expect([answer.status, answer.json?.detail]).toEqual([route.status, undefined])
+    expectDocumented(route, answer)
+  })
+
+  const wrong: [
+    string,
+    number,
+    (route: Route) => boolean,
+    (route: Route) => Call & { path?: string; method?: string },
+  ][] = [
+    ['no credential', 401, ({ does }) => does !== null, () => ({ key: '' })],
+    ['an unknown parameter', 400, ({ does }) => does !== null, (route) => ({ ...aBody(route), path: '?nonsense=1' })],
+    ['a wrong method', 405, () => true, () => ({ method: 'PUT' })],
+    ['a thing that is none', 404, ({ path }) => path.includes(':'), (route) => aBody(route)],
+    ['a wrong type', 415, ({ body }) => !!body, () => ({ body: 'x', headers: { 'content-type': 'text/plain' } })],
+    ['a body too long', 413, ({ body }) => body === 'json', () => ({ json: { x: 'x'.repeat(256 * 1024) } })],
+  ]
+  for (const [what, status, applies, mistake] of wrong)
+    test.each(routes.filter(applies))(`$method $path: ${what} is ${status}, as documented`, async (route) => {
+      const { path = '', method = route.method.toUpperCase(), ...options } = mistake(route)
+      const nowhere = route.path.replaceAll(/:\w+/g, '01890000-0000-7000-8000-000000000000')
+      const answer = await w.call(method, `${nowhere}${path}`, options)
+      expect(answer.status).toBe(status)
+      expectDocumented(route, answer)
+    })
+
+  function aBody({ body, example }: Route): Call {
+    if (body !== 'file') return body === 'json' ? { json: example } : {}
+    const form = new FormData()
+    form.append('file', new Blob(['x']))
+    return { body: form }
+  }
+
+  function expectDocumented(route: Route, { status, json, headers }: Answer): void {
+    const response = operationOf(route).responses[status]!
+    expect(response, `${status} is not documented`).toBeDefined()
+    const type = status < 400 ? 'application/json' : 'application/problem+json'
+    if (status === 204) {
+      expect(response.content).toBeUndefined()
+      return
+    }
+    expect(headers.get('content-type')).toMatch(type)
+    expect(faultsOf(response.content![type]!.schema, json)).toEqual([])
+    if (status >= 400) expect(Object.keys(response.content![type]!.examples!)).toContain(json.code)
+  }
+})
