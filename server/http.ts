@@ -105,12 +105,21 @@ function demandHost({ env: { appUrl, baseUrl } }: Installation): express.Request
 // A target may be a whole address or `*` as well (RFC 9112 §3.2), and a method anything: Remix fails on these.
 function demandPageRequest(req: express.Request, res: express.Response, next: express.NextFunction): void {
   if (!req.originalUrl.startsWith('/')) throw new Failure('invalid_request', { detail: 'Ask for a path.' })
+  if (!isOurSpelling(req.originalUrl)) throw new Failure('not_found')
   const methods = ['GET', 'HEAD', 'POST']
   if (!methods.includes(req.method)) {
     res.set('Allow', methods.join(', '))
     throw new Failure('method_not_allowed', { detail: `Pages take ${methods.join(', ')}.` })
   }
   next()
+}
+
+// Remix reads a path as browsers do and decodes it. What it would take for the address of another page, such as
+// /%6fauth/authorize or /x/../login, would come without the headers that belong to that page, which go by the letters.
+function isOurSpelling(target: string): boolean {
+  const [path = ''] = target.split('?')
+  const hasNeedlessCode = /%(2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/i.test(path) // of A-Z a-z 0-9 - . _ ~
+  return new URL(`http://here${target}`).pathname === path && !hasNeedlessCode && !path.includes('//')
 }
 
 // A file's type is what was stored, and even then it may run nothing: people's files are not our pages.
