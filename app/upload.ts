@@ -12,8 +12,8 @@ const MostBytes = 20 * 1024 * 1024
 
 /**
  * Read a form with at most one file, in its field `name`, and remove the file when `does` is done. `path` is null when
- * none was chosen; the form then lacks the field, and has the file's name in it otherwise. Of a larger file than an
- * image may be, as much is kept as shows that it is.
+ * none was chosen; the form has the file's name in the field otherwise. Of a larger file than an image may be, as much
+ * is kept as shows that it is.
  */
 export async function withUpload<T>(
   { request, context }: { request: Request; context: LoadContext },
@@ -22,14 +22,17 @@ export async function withUpload<T>(
 ): Promise<T> {
   if (!request.headers.get('content-type')?.startsWith('multipart/')) return does(await formOf(request), null)
   const path = await context.temporaryFile()
+  let isWritten = false // the form cannot tell: the field may have come as a text
   try {
-    const file: Parameters<typeof composed>[0] = async ({ name: field, filename, data }) =>
-      field === name && filename
-        ? pipeline(data, upTo(MostBytes + 1), createWriteStream(path)).then(() => filename)
-        : null
+    const file: Parameters<typeof composed>[0] = async ({ name: field, filename, data }) => {
+      if (field !== name || !filename) return null
+      isWritten = true
+      await pipeline(data, upTo(MostBytes + 1), createWriteStream(path))
+      return filename
+    }
     const text = inMemory({ filter: ({ filename }) => filename === undefined })
     const form = await formOf(request, (request) => parts(request, composed(file, text)))
-    return await does(form, form.has(name) ? path : null)
+    return await does(form, isWritten ? path : null)
   } finally {
     await rm(path, { force: true })
   }
