@@ -1,5 +1,5 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
-import { useActionData, useLoaderData } from '@remix-run/react'
+import { Link, useActionData, useLoaderData } from '@remix-run/react'
 import type { Api } from '../../server/router.ts'
 import { formOf, type LoadContext, type Problem, problemOf, searchFor, shown } from '../api.ts'
 import type { Handle } from '../root.tsx'
@@ -15,6 +15,9 @@ export const meta: MetaFunction<typeof loader> = ({ data }) => [
 /** What a person had chosen, and what was wrong with it. Without a problem they only look at another organisation. */
 export type Chosen = { organisationId: string; reach: string; channelIds: string[]; problem?: Problem }
 
+// An address of this length and the headers beside it still fit into the 16 KB that Node.js reads of a request's head.
+const SearchLength = 8000
+
 export async function loader({ context }: LoaderFunctionArgs) {
   const begun = await shown(context.api.authorize.begin({ query: context.query }))
   if (begun.kind === 'redirect') throw sentTo(begun.url, 302)
@@ -28,7 +31,10 @@ export async function action({ request, context }: ActionFunctionArgs) {
   if (!context.member) throw toSignIn(context)
   const form = await formOf(request)
   const chosen = choiceIn(form)
+  if (form.get('decision') === 'leave') throw await leave(context)
   if (form.get('decision') === 'look') return json(chosen)
+  if (form.get('decision') === 'approve' && !['all', 'some'].includes(chosen.reach))
+    return json({ ...chosen, problem: noReach }, noReach.status)
   try {
     const { url } = await context.api.authorize.decide(wanted(form, chosen))
     return sentTo(url, 303)
@@ -44,15 +50,33 @@ function sentTo(url: string, status: number): Response {
 }
 
 function toSignIn({ query }: LoadContext): Response {
-  return redirect(`/login${searchFor(`/oauth/authorize?${query}`)}`)
+  const search = searchFor(`/oauth/authorize?${query}`)
+  if (search.length <= SearchLength) return redirect(`/login${search}`)
+  const detail = 'This request is too long to be kept while you sign in. Sign in first, then begin again from the app.'
+  return json({ detail }, 400)
 }
 
 function choiceIn(form: FormData): Chosen {
   return {
     organisationId: String(form.get('organisationId') ?? ''),
-    reach: String(form.get('reach') ?? 'all'),
+    reach: String(form.get('reach') ?? ''),
     channelIds: form.getAll('channelIds').map(String),
   }
+}
+
+async function leave(context: LoadContext): Promise<Response> {
+  await context.api.account.signOut()
+  const onward = toSignIn(context)
+  onward.headers.set('Set-Cookie', context.session.end())
+  return onward
+}
+
+// Nothing is let in on everything because a choice was lost on the way.
+const noReach: Problem = {
+  status: 400,
+  detail: 'Say which channels it may use.',
+  errors: [{ path: 'channelIds', code: 'required', message: 'Say which channels it may use.' }],
+  headers: {},
 }
 
 function wanted(
@@ -71,16 +95,24 @@ export default function Authorize() {
   const data = useLoaderData<typeof loader>()
   const chosen = useActionData<typeof action>() as Chosen | undefined
   // A request that is over is not put to the person anew: its app may have gone on without it.
-  if (chosen?.problem?.status === 409) return <Over title="This page is over" message={chosen.problem.detail} />
-  if (!data.consent) return <Over title="This request is refused" message={data.refusal} />
+  if (chosen?.problem?.status === 409) return <Expired message={chosen.problem.detail} />
+  if (!data.consent) return <Refused message={data.refusal} />
   return <ConsentForm consent={data.consent} person={data.person} chosen={chosen} />
 }
 
-function Over({ title, message }: { title: string; message: string }) {
+function Expired({ message }: { message: string }) {
   return (
-    <Doorway title={title} foot={null}>
+    <Doorway title="This page has expired" foot={<Link to="/settings/approved-apps">What is let in</Link>}>
       <p>{message}</p>
-      <p className="mt-3 text-sm text-muted">Nothing was sent to the app, and nothing is changed here.</p>
+    </Doorway>
+  )
+}
+
+function Refused({ message }: { message: string }) {
+  return (
+    <Doorway title="This request is refused" foot="Nothing was sent to the app, and nothing is changed here.">
+      <p>The link that brought you here has a mistake that only the app’s maker can mend. Tell them:</p>
+      <p className="mt-3 break-words rounded-lg bg-sunken px-3.5 py-2.5 text-sm">{message}</p>
     </Doorway>
   )
 }

@@ -6,6 +6,7 @@ import { AppMark } from './app-mark.tsx'
 import { Button } from './button.tsx'
 import { networkName } from './channel-mark.tsx'
 import { controlClass } from './field.tsx'
+import { Logo } from './logo.tsx'
 import { scopeWords } from './scopes.ts'
 
 type Organisation = Consent['organisations'][number]
@@ -26,18 +27,26 @@ export function ConsentForm({
   const { isSent, once } = useOnce()
   return (
     <div className="mx-auto max-w-lg">
-      <AppMark app={app} size="mx-auto size-14" />
+      <div className="flex items-center justify-center gap-3">
+        <AppMark app={app} size="size-14" />
+        <ArrowRight aria-hidden className="size-5 text-muted" />
+        <Logo className="size-14 shrink-0" />
+      </div>
       <h1 tabIndex={-1} className="mt-5 break-words text-center text-2xl font-semibold tracking-tight">
-        {app.name} wants to use {organisation?.name ?? 'Punctual'}
+        <bdi>{app.name}</bdi> wants to use <bdi>{organisation?.name ?? 'Punctual'}</bdi>
       </h1>
-      <p className="mt-1.5 break-words text-center text-muted">Made by {app.maker}</p>
+      <p className="mt-1.5 break-words text-center text-muted">
+        Made by <bdi>{app.maker}</bdi>, not by Punctual
+      </p>
       {/* No action: the request goes back to this very address, byte for byte. */}
       <form
+        id={FormId}
         method="post"
         autoComplete="off" // or a browser chooses another organisation again than the heading says
         onSubmit={once}
         className="mt-7 space-y-6 rounded-2xl border border-line bg-panel p-6 shadow-sm"
       >
+        <NothingOnEnter />
         <Trouble messages={generalTrouble(chosen)} />
         {app.description ? <p className="break-words">{app.description}</p> : null}
         {organisation ? (
@@ -55,20 +64,55 @@ export function ConsentForm({
             />
           </>
         ) : (
-          <p>Only owners and admins of an organisation may let an app in. You are neither in any.</p>
+          <p>Only owners and admins of an organisation may let an app in. Ask one of yours to open this page.</p>
         )}
         <p className="flex gap-2 text-sm text-muted">
           <ArrowRight aria-hidden className="mt-1 size-4 shrink-0" />
           <span className="min-w-0 break-words">
-            You go on to <strong className="font-medium text-ink">{consent.goesTo}</strong>, whatever you decide.
+            You go on to <strong className="font-medium text-ink">{consent.goesTo}</strong>
+            {organisation ? ', whatever you decide.' : '.'}
           </span>
         </p>
         <Decision request={consent.request} mayApprove={organisation !== undefined} isSent={isSent} />
       </form>
       <p className="mt-5 text-center text-sm text-muted">
-        Signed in as {person}. Owners and admins can stop the app at any time under Settings › Approved apps.
+        Signed in as {person}.{' '}
+        <button
+          type="submit"
+          form={FormId}
+          name="decision"
+          value="leave"
+          formNoValidate
+          className="font-medium text-accent-ink underline underline-offset-2"
+        >
+          Sign in as somebody else
+        </button>
       </p>
+      {organisation ? (
+        <p className="mt-2 text-center text-sm text-muted">
+          Owners and admins can stop the app at any time under Settings › Approved apps.
+        </p>
+      ) : null}
     </div>
+  )
+}
+
+const FormId = 'consent'
+
+// Enter presses a form's first button that is not disabled: this one, and not the one that denies. Without a script the
+// same page comes again.
+function NothingOnEnter() {
+  return (
+    <button
+      type="submit"
+      name="decision"
+      value="look"
+      formNoValidate
+      aria-hidden
+      tabIndex={-1}
+      className="sr-only"
+      onClick={(event) => event.preventDefault()}
+    />
   )
 }
 
@@ -78,8 +122,8 @@ function Decision({ request, mayApprove, isSent }: DecisionProps) {
   return (
     <div className="flex gap-3 [&>*]:flex-1 [&>[aria-disabled]]:opacity-60">
       <input type="hidden" name="request" value={request} />
-      <Button type="submit" name="decision" value="deny" aria-disabled={isSent || undefined}>
-        Deny
+      <Button type="submit" name="decision" value="deny" formNoValidate aria-disabled={isSent || undefined}>
+        {mayApprove ? 'Deny' : 'Go back without letting it in'}
       </Button>
       {mayApprove ? (
         <Button type="submit" name="decision" value="approve" look="primary" aria-disabled={isSent || undefined}>
@@ -161,7 +205,7 @@ function OrganisationChoice({ organisations, organisation, onChoose }: Organisat
           ))}
         </select>
         <noscript>
-          <Button type="submit" name="decision" value="look">
+          <Button type="submit" name="decision" value="look" formNoValidate>
             Show its channels
           </Button>
         </noscript>
@@ -177,14 +221,19 @@ function ChannelChoice({
   organisation: Organisation
   chosen: Chosen | undefined
 }) {
-  const isSome = chosen?.reach === 'some' && channels.length > 0
+  const reach = chosen?.reach ?? 'all' // whoever chose some keeps all only by saying so
   const faults = chosen?.problem?.errors.filter(isOfChannels) ?? []
   return (
     <fieldset className="group min-w-0 space-y-2">
       <legend className="mb-2 text-sm font-medium">Channels</legend>
-      <Reach value="all" name="All channels" says="Those that are connected later included." isChosen={!isSome} />
+      <Reach
+        value="all"
+        name="All channels"
+        says="Those that are connected later included."
+        isChosen={reach === 'all'}
+      />
       {channels.length > 0 ? (
-        <Reach value="some" name="Only these" says="Of the others it sees nothing." isChosen={isSome} />
+        <Reach value="some" name="Only these" says="Of the others it sees nothing." isChosen={reach === 'some'} />
       ) : null}
       <div className="hidden gap-2 pl-7 group-has-[[value=some]:checked]:grid sm:grid-cols-2">
         {channels.map(({ id, name, network }) => (
@@ -214,7 +263,14 @@ function ChannelChoice({
 function Reach({ value, name, says, isChosen }: { value: string; name: string; says: string; isChosen: boolean }) {
   return (
     <label className="flex cursor-pointer gap-3">
-      <input type="radio" name="reach" value={value} defaultChecked={isChosen} className="mt-1 size-4 accent-accent" />
+      <input
+        type="radio"
+        name="reach"
+        value={value}
+        required
+        defaultChecked={isChosen}
+        className="mt-1 size-4 accent-accent"
+      />
       <span>
         <span className="block text-sm font-medium">{name}</span>
         <span className="block text-sm text-muted">{says}</span>

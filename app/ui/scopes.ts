@@ -4,8 +4,8 @@ import type { Scope } from '../../server/forms.ts'
 export const scopeWords: Record<Scope, string> = {
   'channels:read': 'See the channels',
   'posts:read': 'See posts and what became of them',
-  'posts:write': 'Schedule, change and cancel posts',
+  'posts:write': 'Publish and schedule posts, change and cancel them',
   'media:read': 'See images',
   'media:write': 'Add images',
-  'webhooks:manage': 'Add and remove webhooks',
+  'webhooks:manage': 'Have news of posts and channels sent to other servers (webhooks)',
 }

@@ -51,7 +51,7 @@ async function tokenFor(page: Page, { clientId, clientSecret }: App): Promise<st
   await page.goto(path)
   const request = await page.locator('input[name=request]').inputValue()
   const options = { maxRedirects: 0, headers: { origin: here.site.appUrl } }
-  const sent = await page.request.post(path, { form: { request, decision: 'approve' }, ...options })
+  const sent = await page.request.post(path, { form: { request, decision: 'approve', reach: 'all' }, ...options })
   const code = new URL(sent.headers().location!).searchParams.get('code')!
   const form = { grant_type: 'authorization_code', code, client_id: clientId, client_secret: clientSecret }
   const answer = await fetch(`${here.site.appUrl}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) })
@@ -187,7 +187,7 @@ test('an approved app is shown with what it may, to the person under their own, 
   const [mine, theirs] = [await tokenFor(elsewhere, app), await tokenFor(page, app)]
   expect(await statusOf(mine)).toBe(200)
   await elsewhere.goto('/settings/approved-apps?mine')
-  for (const said of ['by Makers', 'Schedule, change and cancel posts', 'All channels', 'Ada,'])
+  for (const said of ['by Makers', 'Publish and schedule posts, change and cancel them', 'All channels', 'Ada,'])
     await elsewhere.getByText(said).waitFor()
   const { id } = (await accountByEmail(here.db, email))!
   await here.db.execute(sql`update grants set approved_by = null where approved_by = ${id}`)

@@ -80,7 +80,11 @@ test('a person without an account signs up and is back at the same request; the 
 
   await page.getByRole('heading', { name: 'Calendar wants to use Una & Co' }).waitFor()
   expect(page.url()).toBe(here.site.appUrl + authorizePath())
-  for (const said of ['Made by Makers', 'Posts beside your meetings.', 'Schedule, change and cancel posts'])
+  for (const said of [
+    'Made by Makers',
+    'Posts beside your meetings.',
+    'Publish and schedule posts, change and cancel them',
+  ])
     await page.getByText(said).waitFor()
   await page.getByText(callback.origin).waitFor()
   await approve(page).click()
@@ -172,9 +176,57 @@ test('who may approve for no organisation can only deny', async () => {
   await page.goto(authorizePath())
   await page.getByText('Only owners and admins').waitFor()
   expect(await approve(page).count()).toBe(0)
-  await page.getByRole('button', { name: 'Deny' }).click()
+  await page.getByRole('button', { name: 'Go back' }).click()
   await page.getByText('here').waitFor()
   expect(page.url()).toContain('error=access_denied')
+})
+
+test.each([true, false])('Enter decides nothing, with scripts: %s', async (javaScriptEnabled) => {
+  const page = await here.page({ javaScriptEnabled })
+  await signUp(page, here.site)
+  await connectFeed(page, 'Only feed')
+  await page.goto(authorizePath())
+  await page.getByLabel('Only these').check()
+  await page.getByLabel('Only these').press('Enter')
+  await page.getByLabel('Only feed').check()
+  await page.getByLabel('Only feed').press('Enter')
+  expect(await page.getByLabel('Only feed').isChecked()).toBe(true)
+  await approve(page).click()
+  await page.getByText('here').waitFor()
+  expect(new URL(page.url()).searchParams.has('code')).toBe(true)
+})
+
+test('who is signed in as somebody else signs in anew and is back at the same request', async () => {
+  const { page } = await asked()
+  const before = await page.context().cookies()
+  const email = await signUp(await here.page(), here.site, { organisation: 'The right one' })
+  await page.getByRole('button', { name: 'Sign in as somebody else' }).click()
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Password').fill(Password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Calendar wants to use The right one' }).waitFor()
+  expect(page.url()).toBe(here.site.appUrl + authorizePath())
+  await page.context().addCookies(before)
+  await page.goto('/settings/account')
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor() // the former session has ended
+})
+
+test('who chose some channels, and then an organisation without any, is not taken to have chosen all', async () => {
+  const page = await here.page({ javaScriptEnabled: false })
+  const email = await signUp(page, here.site, { organisation: 'First' })
+  await connectFeed(page, 'Only feed')
+  await joinAnother(email)
+  await page.goto(authorizePath())
+  await page.getByLabel('Organisation').selectOption('Another')
+  await page.getByLabel('Only these').check()
+  await page.getByLabel('Only feed').check()
+  await approve(page).click()
+  await page.getByText('There is no such channel').waitFor()
+  await page.getByRole('heading', { name: 'Calendar wants to use Another' }).waitFor()
+  expect(await page.getByLabel('All channels').isChecked()).toBe(false)
+  await approve(page).click()
+  expect(await page.getByLabel('All channels').evaluate((radio) => radio.matches(':invalid'))).toBe(true)
+  expect(await grantsOf(email)).toEqual([])
 })
 
 test('an app whose callback redirects on to a third origin works', async () => {
@@ -186,7 +238,7 @@ test('an app whose callback redirects on to a third origin works', async () => {
 
 test('a double click, and the same form sent twice at once, give one code; later it is over', async () => {
   const { page, email } = await asked()
-  const form = { request: await page.locator('input[name=request]').inputValue(), decision: 'approve' }
+  const form = { request: await page.locator('input[name=request]').inputValue(), decision: 'approve', reach: 'all' }
   await approve(page).dblclick()
   await page.getByText('here').waitFor()
   const send = () =>
@@ -199,7 +251,9 @@ test('a double click, and the same form sent twice at once, give one code; later
   await here.db.execute(sql`update authorization_requests set decided_at = decided_at - interval '61 seconds'`)
   const late = await send()
   expect([late.status(), late.headers().location]).toEqual([409, undefined])
-  expect(await late.text()).toContain('This page is over')
+  const said = await late.text()
+  expect(said).toContain('This page has expired')
+  expect(said).not.toContain('Nothing was sent')
 })
 
 describe('what another page does', () => {
@@ -231,7 +285,7 @@ describe('what another page does', () => {
     const { page, email } = await asked()
     const request = await page.locator('input[name=request]').inputValue()
     for (const token of [request, '']) {
-      const other = await lured(page, formOf({ request: token, decision: 'approve' }))
+      const other = await lured(page, formOf({ request: token, decision: 'approve', reach: 'all' }))
       await other.getByText('another site').waitFor()
     }
     expect(await grantsOf(email)).toEqual([])
@@ -249,7 +303,10 @@ describe('what another page does', () => {
 test('a form without a token, or with that of another session, is refused and lets nobody in', async () => {
   const [{ page, email }, victim] = [await asked(), await asked()]
   const request = await page.locator('input[name=request]').inputValue()
-  for (const form of [{ decision: 'approve' }, { decision: 'approve', request }]) {
+  for (const form of [
+    { decision: 'approve', reach: 'all' },
+    { decision: 'approve', reach: 'all', request },
+  ]) {
     const answer = await victim.page.request.post(authorizePath(), {
       form,
       maxRedirects: 0,
@@ -264,7 +321,7 @@ test('a form of ours that a browser sends with Origin: null is taken, with its t
   const { page } = await asked()
   const request = await page.locator('input[name=request]').inputValue()
   const send = async (headers: Record<string, string>, token = request) => {
-    const form = { request: token, decision: 'approve' }
+    const form = { request: token, decision: 'approve', reach: 'all' }
     const sent = { form, maxRedirects: 0, headers: { origin: 'null', ...headers } }
     return (await page.request.post(authorizePath(), sent)).status()
   }

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { eq } from 'drizzle-orm'
 import { readEnv } from '../../db/env.ts'
 import { memberships, type Role, sessions } from '../../db/schema.ts'
@@ -6,15 +6,15 @@ import type { Actor } from '../../server/actor.ts'
 import type { Begun, Consent } from '../../server/authorize.ts'
 import { install } from '../../server/installation.ts'
 import type { Api } from '../../server/router.ts'
-import { digest } from '../../server/secrets.ts'
+import { digest, mintToken } from '../../server/secrets.ts'
 import type { Installation } from '../../server/trpc.ts'
 import { anOrganisation } from '../builders.ts'
 import { testDatabase } from '../database.ts'
 import { startWeb, testSite } from '../processes.ts'
 import { apiAs } from '../server/web.ts'
 
-/** Somebody who is signed in: the owner of an organisation, unless made otherwise. */
-export type Person = { organisationId: string; accountId: string; api: Api }
+/** Somebody who is signed in: the owner of an organisation, unless made otherwise. `cookie` is their browser's. */
+export type Person = { organisationId: string; accountId: string; api: Api; cookie: string }
 
 /** An app as its developer knows it. */
 export type TestApp = { id: string; clientId: string; clientSecret: string; name: string; redirectUri: string }
@@ -77,15 +77,16 @@ export async function signIn(
   role: Role = 'owner',
 ): Promise<Person> {
   const sessionId = randomUUID()
+  const token = mintToken()
   await installation.db.insert(sessions).values({
-    ...{ id: sessionId, tokenHash: randomBytes(32), accountId, organisationId },
+    ...{ id: sessionId, tokenHash: digest(token), accountId, organisationId },
     expiresAt: new Date(Date.now() + 3_600_000),
   })
   const actor: Actor = {
     ...{ kind: 'member', id: accountId, name: 'Ada', email: 'ada@example.org', timeZone: 'UTC' },
     ...{ sessionId, organisationId, role },
   }
-  return { organisationId, accountId, api: apiAs(installation, actor) }
+  return { organisationId, accountId, api: apiAs(installation, actor), cookie: `session=${token}` }
 }
 
 /** Register an app with these redirect URLs. */
