@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clients, type Meeting, openOauth4webapi } from './clients.ts'
-import { anApp, approved, Callback, type Flow, me, openFlow, type TestApp } from './flow.ts'
+import { anApp, browsed, Callback, type Flow, me, openFlow, type TestApp } from './flow.ts'
 
 describe.each(['one', 'two'] as const)('with app and API on %s host(s)', (hosts) => {
   let f: Flow
@@ -15,10 +15,10 @@ describe.each(['one', 'two'] as const)('with app and API on %s host(s)', (hosts)
   const meeting = (name: string): Meeting => ({
     ...{ appUrl: f.appUrl, baseUrl: f.baseUrl, clientId: app.clientId, clientSecret: app.clientSecret },
     redirectUri: name === '@auth/core' ? AuthCallback : Callback,
-    browse: (url) => {
+    browse: async (url) => {
       const { origin, pathname, search } = new URL(url)
       expect(origin + pathname).toBe(`${f.appUrl}/oauth/authorize`)
-      return approved(f, search.slice(1))
+      return (await browsed(f, search.slice(1))).url
     },
   })
 

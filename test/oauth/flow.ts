@@ -130,6 +130,25 @@ export async function approved(
   return new URL(url)
 }
 
+/** The same over HTTP, as a browser does it: the page that was shown, the answer to its form, and where that leads. */
+export async function browsed(
+  { appUrl, approver }: Flow,
+  query: string,
+  { decision = 'approve', channelIds = [], ...word }: Word = {},
+): Promise<{ page: Answer; answer: Answer; url: URL }> {
+  const address = `${appUrl}/oauth/authorize?${query}`
+  const page = await send(address, { headers: { cookie: approver.cookie } })
+  const hidden = page.text.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)
+  const form = new URLSearchParams([...hidden].map(([, name, value]): [string, string] => [name!, value!]))
+  const chosen = { decision, reach: channelIds.length > 0 ? 'some' : 'all', ...word }
+  for (const [name, value] of Object.entries(chosen)) form.set(name, value)
+  for (const id of channelIds) form.append('channelIds', id)
+  const headers = { cookie: approver.cookie, origin: appUrl }
+  const answer = await send(address, { method: 'POST', body: form, headers })
+  if (answer.status !== 303) throw new Error(`No way back to the app: ${page.status}, ${answer.status}`)
+  return { page, answer, url: new URL(answer.headers.get('location')!) }
+}
+
 /** A fresh code, for the plainest request unless `query` says otherwise. */
 export async function aCode(flow: Flow, app: TestApp = flow.app, word: Word = {}, query = queryFor(app)) {
   return (await approved(flow, query, word)).searchParams.get('code')!
