@@ -7,9 +7,10 @@ import { isMigrated, migrate } from '../db/migrate.ts'
 import { organisations } from '../db/schema.ts'
 import { ConnectError } from '../jobs/networks/network.ts'
 import { accountByEmail, createAccount, createOrganisation, setPassword } from './account.ts'
+import { record } from './activity.ts'
 import { storeChannel } from './channels.ts'
 import { Failure } from './errors.ts'
-import { SignUp } from './forms.ts'
+import { defaultScopes, SignUp } from './forms.ts'
 import { install } from './installation.ts'
 import { createKey } from './keys.ts'
 import { retryPost } from './posts.ts'
@@ -80,12 +81,11 @@ async function createAccountFor(
       account: { id: accountId, email: existing?.email ?? wanted.email },
     }
     if (!options.apiKey) return made
-    const { key } = await createKey(tx, {
-      organisationId,
-      createdBy: accountId,
-      name: 'made by the operator',
-      expiresAt: null,
-    })
+    const name = 'made by the operator'
+    const { id, key } = await createKey(tx, { organisationId, createdBy: accountId, name, expiresAt: null })
+    const operator = { kind: 'operator', id: null, name: 'at the command line' } as const
+    const deed = { action: 'key.created', by: operator, address: null, subject: { id, name } }
+    await record(tx, { organisationId, ...deed, detail: { scopes: defaultScopes } })
     return { ...made, apiKey: key }
   })
 }

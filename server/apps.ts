@@ -10,7 +10,7 @@ import { fitPicture, ImageError } from './images.ts'
 import { digest, mintClientId, mintClientSecret } from './secrets.ts'
 import { owner, router } from './trpc.ts'
 
-const AttemptsShown = 50
+const AttemptsKept = 50 // of each step
 
 export const apps = router({
   list: owner.query(async ({ ctx: { db, env, organisationId } }) => {
@@ -33,14 +33,9 @@ export const apps = router({
         expiresAt: appSecrets.expiresAt,
       })
       .from(appSecrets)
-      .where(and(eq(appSecrets.appId, id), sql`(${appSecrets.expiresAt} is null or ${appSecrets.expiresAt} > now())`))
+      .where(and(isOfApp(appSecrets, app), sql`(${appSecrets.expiresAt} is null or ${appSecrets.expiresAt} > now())`))
       .orderBy(desc(appSecrets.createdAt))
-    const tried = await db
-      .select()
-      .from(appAttempts)
-      .where(eq(appAttempts.appId, id))
-      .orderBy(desc(appAttempts.id))
-      .limit(AttemptsShown)
+    const tried = await db.select().from(appAttempts).where(isOfApp(appAttempts, app)).orderBy(desc(appAttempts.id))
     return {
       ...showApp(app, env.appUrl),
       secrets: secrets.map((secret) => ({
@@ -82,13 +77,16 @@ export const apps = router({
   update: owner.input(UpdateApp).mutation(({ ctx, input: { id, ...change } }) =>
     ctx.db.transaction(async (tx) => {
       const { organisationId, actor, address } = ctx
-      const before = await appOf(tx, organisationId, id)
+      const before = await appOf(tx, organisationId, id, 'no key update') // of two changes at once, each names the one before
       const [app] = await tx
         .update(appsTable)
         .set(change)
         .where(and(eq(appsTable.id, id), eq(appsTable.organisationId, organisationId)))
         .returning()
-      const detail = { redirectUris: change.redirectUris, formerName: before.name }
+      const detail = {
+        ...{ redirectUris: change.redirectUris, formerRedirectUris: before.redirectUris },
+        formerName: before.name,
+      }
       await record(tx, {
         organisationId,
         action: 'app.updated',
@@ -102,19 +100,22 @@ export const apps = router({
   ),
 
   /** Take in a picture that a door has streamed to the temporary `path`; the door removes it. */
-  setPicture: owner
-    .input(SetAppPicture)
-    .mutation(async ({ ctx: { db, env, files, organisationId }, input: { id, path } }) => {
-      await appOf(db, organisationId, id)
-      const pictureKey = await fitPicture(files, await readFile(path)).catch(notAPicture)
-      const [app] = await db
+  setPicture: owner.input(SetAppPicture).mutation(async ({ ctx, input: { id, path } }) => {
+    const { db, env, files, organisationId, actor, address } = ctx
+    await appOf(db, organisationId, id)
+    const pictureKey = await fitPicture(files, await readFile(path)).catch(notAPicture)
+    return db.transaction(async (tx) => {
+      const [app] = await tx
         .update(appsTable)
         .set({ pictureKey })
         .where(and(eq(appsTable.id, id), eq(appsTable.organisationId, organisationId)))
         .returning()
       if (!app) throw new Failure('not_found')
+      const deed = { action: 'app.updated', by: by(actor), address, subject: { id, name: app.name } }
+      await record(tx, { organisationId, ...deed, detail: { picture: 'changed' } })
       return showApp(app, env.appUrl)
-    }),
+    })
+  }),
 
   /** Take the picture away, its file with it. */
   removePicture: owner.input(ById).mutation(async ({ ctx, input: { id } }) => {
@@ -137,11 +138,10 @@ export const apps = router({
   rotate: owner.input(RotateSecret).mutation(({ ctx, input: { id, overlap } }) =>
     ctx.db.transaction(async (tx) => {
       const { organisationId, actor, address } = ctx
-      await tx.execute(sql`select from apps where id = ${id} for no key update`) // of two at once, the later secret stays
-      const app = await appOf(tx, organisationId, id)
-      const isCurrent = and(eq(appSecrets.appId, id), isNull(appSecrets.expiresAt))
+      const app = await appOf(tx, organisationId, id, 'no key update') // of two rotations at once, the later secret stays
+      const isCurrent = and(isOfApp(appSecrets, app), isNull(appSecrets.expiresAt))
       if (overlap) await tx.update(appSecrets).set({ expiresAt: sql`now() + interval '24 hours'` }).where(isCurrent)
-      else await tx.delete(appSecrets).where(eq(appSecrets.appId, id))
+      else await tx.delete(appSecrets).where(isOfApp(appSecrets, app))
       const clientSecret = await addSecret(tx, app)
       await record(tx, {
         organisationId,
@@ -176,13 +176,16 @@ export const apps = router({
   ),
 })
 
-/** Note what was tried with an app, for its developer: no secret, no code. Only the newest 50 are kept. */
+/**
+ * Note what was tried with an app, for its developer: no secret, no code; `address` of the app's own calls only.
+ * The newest 50 of each step are kept: anybody can fill one of them, and hides nothing of another by it.
+ */
 export async function noteAttempt(
   tx: Tx,
   app: { id: string },
-  attempt: { step: string; outcome: string; description?: string | null; address: string },
+  attempt: { step: string; outcome: string; description?: string; address?: string },
 ): Promise<void> {
-  const { step, outcome, description = null, address } = attempt
+  const { step, outcome, description = null, address = null } = attempt
   // An app that is deleted meanwhile has nobody to be told.
   await tx.execute(sql`
     insert into app_attempts (id, app_id, organisation_id, step, outcome, description, address)
@@ -190,7 +193,8 @@ export async function noteAttempt(
       from apps where id = ${app.id} for key share`)
   await tx.execute(sql`
     delete from app_attempts where id in (
-      select id from app_attempts where app_id = ${app.id} order by id desc offset ${AttemptsShown} for update skip locked)`)
+      select id from app_attempts where app_id = ${app.id} and step = ${step}
+      order by id desc offset ${AttemptsKept} for update skip locked)`)
 }
 
 /** An app as its owners see it. */
@@ -206,13 +210,16 @@ export type App = {
 
 type AppRow = typeof appsTable.$inferSelect
 
-async function appOf(tx: Tx, organisationId: string, id: string): Promise<AppRow> {
-  const [app] = await tx
-    .select()
-    .from(appsTable)
-    .where(and(eq(appsTable.id, id), eq(appsTable.organisationId, organisationId)))
+async function appOf(tx: Tx, organisationId: string, id: string, lock?: 'no key update'): Promise<AppRow> {
+  const isIt = and(eq(appsTable.id, id), eq(appsTable.organisationId, organisationId))
+  const read = tx.select().from(appsTable).where(isIt)
+  const [app] = await (lock ? read.for(lock) : read)
   if (!app) throw new Failure('not_found')
   return app
+}
+
+function isOfApp(table: typeof appSecrets | typeof appAttempts, { id, organisationId }: AppRow) {
+  return and(eq(table.appId, id), eq(table.organisationId, organisationId))
 }
 
 async function addSecret(tx: Tx, { id, organisationId }: AppRow): Promise<string> {

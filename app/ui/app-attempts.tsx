@@ -36,7 +36,7 @@ export function AppAttempts({ attempts }: { attempts: Attempt[] }) {
   return (
     <Card
       title="Last attempts"
-      lead="The last 50 authorisations and exchanges, and calls with a wrong secret, without secrets and codes."
+      lead="The last 50 authorisations, consents and exchanges each, and calls with a wrong secret, without secrets and codes."
     >
       {attempts.length === 0 ? <p className="text-sm text-muted">Nothing was tried yet.</p> : null}
       <ol className="-mb-2 divide-y divide-line text-sm">
@@ -48,10 +48,8 @@ export function AppAttempts({ attempts }: { attempts: Attempt[] }) {
   )
 }
 
-// Where a person sat who was asked is not for the developer; where the app's own calls came from is.
 function Row({ attempt: { at, step, outcome, description, address } }: { attempt: Attempt }) {
   const isGood = outcome === 'ok'
-  const isCall = step !== 'authorize' && step !== 'consent'
   const Icon = isGood ? CircleCheck : CircleX
   return (
     <li className="flex gap-3 py-3">
@@ -64,7 +62,7 @@ function Row({ attempt: { at, step, outcome, description, address } }: { attempt
         {description ? <p className="text-muted">{description}</p> : null}
         <p className="text-muted">
           <Instant at={at} form="exact" />
-          {isCall && address ? ` from ${address}` : ''}
+          {address ? ` from ${address}` : ''}
         </p>
       </div>
     </li>

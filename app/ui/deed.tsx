@@ -58,13 +58,21 @@ export function Deed({ deed }: { deed: Entry }) {
 
 // What the trail keeps beside the deed, as far as a person wants to know it.
 function more(subjectName: string, detail: Record<string, unknown>): string[] {
-  const { scopes, channelIds, formerName, overlap, reason } = detail
+  const { scopes, channelIds, formerName, redirectUris, formerRedirectUris, picture, overlap, reason } = detail
   return [
     Array.isArray(scopes) ? scopes.join(', ') : '',
     channelIds === 'all' ? 'all channels' : '',
     Array.isArray(channelIds) ? `${channelIds.length} ${channelIds.length === 1 ? 'channel' : 'channels'}` : '',
     typeof formerName === 'string' && formerName !== subjectName ? `called ${formerName} before` : '',
+    ...formerAddresses(redirectUris, formerRedirectUris),
+    typeof picture === 'string' ? `picture ${picture}` : '',
     overlap === true ? 'the old one stays good for 24 hours' : '',
     typeof reason === 'string' ? reason : '',
   ].filter(Boolean)
+}
+
+// Where an app's answers went before: the change that matters most to who is let in.
+function formerAddresses(uris: unknown, former: unknown): string[] {
+  if (!Array.isArray(uris) || !Array.isArray(former) || uris.join(' ') === former.join(' ')) return []
+  return [`redirect URLs ${uris.join(', ')}`, `before ${former.join(', ')}`]
 }
