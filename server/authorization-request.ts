@@ -2,6 +2,8 @@ import { scopes as allScopes, defaultScopes, type Scope } from './forms.ts'
 
 // RFC 6749 §4.1.1 with PKCE (RFC 7636) and the issuer in the answer (RFC 9207). Pure: what is registered comes in.
 
+const StateLength = 4096 // encoded; it is kept until the person answers
+
 /** What is known of the client that a request names. */
 export type Client = { redirectUris: string[] }
 
@@ -65,6 +67,8 @@ export function checkRequest(parameters: Parameters, client: Client): Authorizat
     return value === undefined ? null : (decode(value) ?? fail('invalid_request', `${name} is not readable.`))
   }
   if ((parameters.get('state') ?? []).length > 1) fail('invalid_request', 'state is given twice.')
+  if (parameters.has('state') && way.state === null)
+    fail('invalid_request', `state is longer than ${StateLength} characters.`)
   const responseType = one('response_type')
   if (responseType === null) fail('invalid_request', 'response_type is missing.')
   if (responseType !== 'code') fail('unsupported_response_type', 'response_type must be code.')
@@ -90,8 +94,9 @@ function wayOf(parameters: Parameters, { redirectUris }: Client): Way {
   if (redirectUri === null || !isRegistered(redirectUris, redirectUri))
     throw new PageError('The redirect_uri of the request is not one that the app has registered, byte for byte.')
   const states = parameters.get('state') ?? []
-  const state = states.length === 1 ? asItCame(states[0]!) : null
-  return { redirectUri, wasRedirectNamed: named.length === 1, state }
+  const state = states.length === 1 ? asItCame(states[0]!) : ''
+  const isReturned = state !== '' && state.length <= StateLength
+  return { redirectUri, wasRedirectNamed: named.length === 1, state: isReturned ? state : null }
 }
 
 /** Whether `uri` is one of those that a client has registered (§3.1.2.3). */

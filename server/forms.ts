@@ -249,11 +249,17 @@ export const DeleteApp = z.strictObject({ id: Id, name: z.string() }) // its nam
 export const SetAppPicture = z.strictObject({ id: Id, path: z.string() })
 
 /** The raw query of an authorization request, without its `?`. */
-export const AuthorizeQuery = z.strictObject({ query: z.string().max(20_000) })
+export const AuthorizeQuery = z.strictObject({ query: z.string().max(20_000), isOnlyLook: z.boolean().default(false) })
 export const DecideRequest = z.strictObject({
   request: z.string().max(100),
   decision: z.enum(['approve', 'deny']),
   organisationId: Id.optional(),
-  channelIds: z.array(Id).max(1000).optional(), // absent: all, those connected later included
+  // Absent: all, those connected later included.
+  channelIds: z
+    .array(Id)
+    .min(1, 'Choose at least one channel.')
+    .max(1000)
+    .refine((ids) => new Set(ids).size === ids.length, 'A channel is named twice.')
+    .optional(),
 })
 export const ListActivity = z.strictObject({ limit, cursor })

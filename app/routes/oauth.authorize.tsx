@@ -18,8 +18,9 @@ export type Chosen = { organisationId: string; reach: string; channelIds: string
 // An address of this length and the headers beside it still fit into the 16 KB that Node.js reads of a request's head.
 const SearchLength = 8000
 
-export async function loader({ context }: LoaderFunctionArgs) {
-  const begun = await shown(context.api.authorize.begin({ query: context.query }))
+export async function loader({ request, context }: LoaderFunctionArgs) {
+  const isOnlyLook = request.method === 'HEAD'
+  const begun = await shown(context.api.authorize.begin({ query: context.query, isOnlyLook }))
   if (begun.kind === 'redirect') throw sentTo(begun.url, 302)
   if (begun.kind === 'sign_in') throw toSignIn(context)
   if (begun.kind === 'refused') return json({ consent: null, refusal: begun.message }, 400)

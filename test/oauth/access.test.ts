@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { credentialHolder } from '../../server/actor.ts'
+import { problemFrom } from '../../server/errors.ts'
 import { aChannel } from '../builders.ts'
 import { apiAs, type Call, callApi, expectProblem, failureOf, faultsOf } from '../server/web.ts'
 import { anApp, approved, aToken, type Flow, hashOf, openFlow, queryFor } from './flow.ts'
@@ -167,10 +168,13 @@ test('its last use is kept, and shown under Approved apps', async () => {
   expect(Date.parse((await lineOf())!.lastUsedAt!)).toBeGreaterThanOrEqual(Date.parse(lastUsedAt!))
 })
 
-test('channels of a consent are those of the chosen organisation, at least one', async () => {
+test('channels of a consent are those of the chosen organisation, at least one, each once', async () => {
   const foreign = await channel(f.maker.organisationId)
-  for (const channelIds of [[], [foreign], [channels[0]!, foreign]]) {
-    const refused = await approved(f, queryFor(f.app), { channelIds }).catch((error) => error.failure)
-    expect(refused).toBe('unprocessable')
-  }
+  const statusFor = (channelIds: string[]) =>
+    approved(f, queryFor(f.app), { channelIds }).then(
+      () => 'done',
+      (error) => problemFrom(error).status,
+    )
+  for (const channelIds of [[], [channels[0]!, channels[0]!]]) expect(await statusFor(channelIds)).toBe(400)
+  for (const channelIds of [[foreign], [channels[0]!, foreign]]) expect(await statusFor(channelIds)).toBe(422)
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { authorizationRequests } from '../../db/schema.ts'
 import { apiAs } from '../server/web.ts'
 import { Callback, type Flow, openFlow, queryFor, send } from './flow.ts'
 
@@ -92,8 +93,11 @@ test('not signed in, the way leads to sign-in and keeps the whole request', asyn
   expect([...location.searchParams.values()]).toContain(`/oauth/authorize?${query}`)
 })
 
-test('HEAD answers as GET does, and a POST from nowhere is refused', async () => {
+test('HEAD answers as GET does and keeps nothing, and a POST from nowhere is refused', async () => {
+  const kept = await f.db.$count(authorizationRequests)
   expect((await ask(queryFor(f.app, { scope: 'none' }), {}, 'HEAD')).status).toBe(302)
+  expect((await ask(queryFor(f.app), { cookie }, 'HEAD')).status).toBe(200)
+  expect(await f.db.$count(authorizationRequests)).toBe(kept) // nobody answers what nobody saw
   expect((await ask(queryFor(f.app), { cookie }, 'POST')).status).toBe(403)
   expect((await ask(queryFor(f.app), { cookie, origin: 'https://evil.example' }, 'POST')).status).toBe(403)
 })

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { aCode, anApp, exchange, type Flow, hashOf, me, openFlow, type TestApp } from './flow.ts'
+import { aCode, anApp, begin, exchange, type Flow, hashOf, me, openFlow, queryFor, type TestApp } from './flow.ts'
 
 let f: Flow
 let stranger: TestApp
@@ -89,14 +89,14 @@ test('a code sent to a redirect URL that the developer has removed since is dead
   expect((await exchange(f, f.app, code)).status).toBe(200)
 })
 
-test('the developer sees why each exchange failed, no secret in it, and the last 50 only', async () => {
+test('the developer sees why each exchange failed, no secret in it, and the last 50 of each step', async () => {
   const code = await aCode(f)
   await exchange(f, { ...f.app, clientSecret: 'guessed' }, code)
   await exchange(f, f.app, code, { redirect_uri: 'https://elsewhere.example/' })
   await exchange(f, f.app, code)
   await exchange(f, f.app, code)
   const { attempts } = await f.maker.api.apps.get({ id: f.app.id })
-  expect(attempts).toHaveLength(50)
+  expect(attempts.filter(({ step }) => step === 'token')).toHaveLength(50)
   expect(attempts.slice(0, 5).map(({ step, outcome, description }) => [step, outcome, description])).toEqual([
     ['token', 'invalid_grant', 'The code was used a moment ago.'],
     ['token', 'ok', null],
@@ -105,4 +105,16 @@ test('the developer sees why each exchange failed, no secret in it, and the last
     ['consent', 'ok', 'Approved for Shop.'],
   ])
   expect(JSON.stringify(attempts)).not.toContain(code)
+  const addresses = attempts.filter(({ step }) => step === 'consent').map(({ address }) => address)
+  expect(new Set(addresses)).toEqual(new Set([null])) // where a person sat who was asked is not for the developer
+})
+
+test('who sends a stranger’s links to the consent page, however many, hides no wrong secret from the developer', async () => {
+  const app = await anApp(f.maker)
+  await exchange(f, { ...app, clientSecret: 'guessed' }, 'x')
+  const bad = queryFor(app, { response_type: 'bad' })
+  for (let n = 0; n < 55; n++) await begin(f, bad)
+  const { attempts } = await f.maker.api.apps.get({ id: app.id })
+  expect(attempts.map(({ outcome }) => outcome)).toContain('invalid_client')
+  expect(attempts).toHaveLength(51)
 })

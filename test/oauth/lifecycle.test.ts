@@ -223,20 +223,60 @@ test("a token outlives its approver's membership, and their account", async () =
 test('the trail names every step, who and from where, in the organisation that it concerns', async () => {
   const [maker, approver] = [await aPerson(f.installation, 'M'), await aPerson(f.installation, 'A')]
   const app = await anApp(maker)
-  const { clientSecret } = await maker.api.apps.rotate({ id: app.id })
+  const { id, name, redirectUri } = app
+  const { clientSecret } = await maker.api.apps.rotate({ id })
+  await maker.api.apps.update({ id, name, redirectUris: [redirectUri, 'https://new.example/'] })
+  const key = await maker.api.keys.create({ name: 'Feed' })
+  await maker.api.keys.revoke({ id: key.id })
   await approved(f, queryFor(app), { decision: 'deny' }, approver)
-  const code = (await approved(f, queryFor(app), {}, approver)).searchParams.get('code')!
-  await exchange(f, { ...app, clientSecret }, code)
-  await approver.api.approvedApps.revoke({ id: app.id })
-  await maker.api.apps.delete({ id: app.id, name: app.name })
+  const codeOf = async () => (await approved(f, queryFor(app), {}, approver)).searchParams.get('code')!
+  const token = (await exchange(f, { ...app, clientSecret }, await codeOf())).json.access_token
+  await post(f, 'revoke', { ...credentials({ ...app, clientSecret }), token })
+  await codeOf()
+  await approver.api.approvedApps.revoke({ id })
+  await maker.api.apps.delete({ id, name })
   const trail = async ({ api }: typeof maker) => (await api.activity.list({})).data
   const actions = (entries: { action: string }[]) => entries.map(({ action }) => action)
-  expect(actions(await trail(maker))).toEqual(['app.deleted', 'app.secret_rotated', 'app.created'])
+  const made = await trail(maker)
+  expect(actions(made)).toEqual([
+    ...['app.deleted', 'key.revoked', 'key.created', 'app.updated', 'app.secret_rotated', 'app.created'],
+  ])
+  expect(made.find(({ action }) => action === 'app.updated')?.detail).toEqual({
+    ...{ redirectUris: [redirectUri, 'https://new.example/'], formerRedirectUris: [redirectUri], formerName: name },
+  })
   const told = await trail(approver)
-  expect(actions(told)).toEqual(['consent.revoked', 'token.issued', 'consent.approved', 'consent.denied'])
+  expect(actions(told)).toEqual([
+    ...['consent.revoked', 'consent.approved', 'token.revoked', 'token.issued', 'consent.approved', 'consent.denied'],
+  ])
   for (const entry of told)
     expect(entry).toMatchObject({ subjectName: app.name, address: expect.stringMatching(/127.0.0.1|::1/) })
-  expect(told.map(({ actorKind }) => actorKind)).toEqual(['member', 'app', 'member', 'member'])
+  expect(told.map(({ actorKind }) => actorKind)).toEqual(['member', 'member', 'app', 'app', 'member', 'member'])
+})
+
+test('a denial stands in the trail of the organisation that was chosen, if the person may approve for it', async () => {
+  const home = await aPerson(f.installation, 'Home')
+  const work = await aPerson(f.installation, 'Work')
+  const workId = work.organisationId
+  await f.db.insert(memberships).values({ organisationId: workId, accountId: home.accountId, role: 'admin' })
+  const denials = async ({ api }: typeof home) =>
+    (await api.activity.list({})).data.filter(({ action }) => action === 'consent.denied').length
+  const deny = (organisationId?: string) =>
+    approved(f, queryFor(f.app), { decision: 'deny', ...(organisationId ? { organisationId } : {}) }, home)
+  await deny(workId)
+  expect([await denials(home), await denials(work)]).toEqual([0, 1])
+  await f.db.update(memberships).set({ role: 'viewer' }).where(eq(memberships.organisationId, workId))
+  expect((await deny(workId)).searchParams.get('error')).toBe('access_denied')
+  expect(await denials(home)).toBe(0)
+  await f.db.update(memberships).set({ role: 'owner' }).where(eq(memberships.organisationId, workId))
+  expect(await denials(work)).toBe(1)
+})
+
+test('two changes of an app at once: the trail names what each of them changed', async () => {
+  const { id, name } = await newApp()
+  const change = (path: string) => f.maker.api.apps.update({ id, name, redirectUris: [`https://${path}.example/`] })
+  await Promise.all([change('a'), change('b')])
+  const entries = (await f.maker.api.activity.list({})).data.filter(({ subjectId }) => subjectId === id)
+  expect(entries[0]!.detail.formerRedirectUris).toEqual(entries[1]!.detail.redirectUris)
 })
 
 test('an app is shown and changed by its own organisation only', async () => {
