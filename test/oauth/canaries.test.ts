@@ -57,7 +57,7 @@ async function runAccount(): Promise<Secrets> {
   const wrong = 'canary wrong 12'
   hear(await browser.post('/login', { ...person, password: wrong }))
   expect(hear(await browser.post('/login', person)).status).toBe(302)
-  const sessions = { 'the first session': valueOf(first), 'the second session': valueOf(browser.jar.cookie) }
+  const sessions = { 'the first session': sessionIn(first), 'the second session': sessionIn(browser.jar.cookie) }
   return { password, 'a wrong password': wrong, ...sessions }
 }
 
@@ -120,7 +120,7 @@ async function runTokens(consent: Secrets): Promise<void> {
   for (const answer of answers) hear(answer)
 }
 
-function valueOf(cookie: string): string {
+function sessionIn(cookie: string): string {
   return cookie.split('=')[1]!
 }
 

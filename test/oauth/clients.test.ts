@@ -23,8 +23,10 @@ describe.each(['one', 'two'] as const)('with app and API on %s host(s)', (hosts)
   })
 
   test.each(Object.entries(clients))('%s, unmodified, gets a token that works', async (name, run) => {
-    const answer = await me(f, await run(meeting(name)))
+    const { token, revoked } = await run(meeting(name))
+    const answer = await me(f, token)
     expect(answer.json).toMatchObject({ organisation: { id: f.approver.organisationId }, credential: { kind: 'app' } })
+    if (revoked) expect((await me(f, revoked)).status).toBe(401)
   })
 
   test('oauth4webapi introspects its token, revokes it, and finds it inactive', async () => {

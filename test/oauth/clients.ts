@@ -22,8 +22,11 @@ export type Meeting = {
   browse: (url: URL | string) => Promise<URL>
 }
 
-/** Each runs the flow and returns the access token. */
-export const clients: Record<string, (meeting: Meeting) => Promise<string>> = {
+/** What a client ends with: a token, and one that it has revoked, where it can. */
+type Tokens = { token: string; revoked?: string }
+
+/** Each runs the flow. */
+export const clients: Record<string, (meeting: Meeting) => Promise<Tokens>> = {
   oauth4webapi: withOauth4webapi,
   'openid-client': withOpenidClient,
   'simple-oauth2': (meeting) => withSimpleOauth2(meeting, {}),
@@ -75,11 +78,12 @@ export async function openOauth4webapi({ baseUrl, clientId, clientSecret, redire
   }
 }
 
-async function withOauth4webapi(meeting: Meeting): Promise<string> {
-  return (await openOauth4webapi(meeting)).token
+async function withOauth4webapi(meeting: Meeting): Promise<Tokens> {
+  const { token } = await openOauth4webapi(meeting)
+  return { token }
 }
 
-async function withOpenidClient({ baseUrl, clientId, clientSecret, redirectUri, browse }: Meeting): Promise<string> {
+async function withOpenidClient({ baseUrl, clientId, clientSecret, redirectUri, browse }: Meeting): Promise<Tokens> {
   const config = await openid.discovery(new URL(baseUrl), clientId, clientSecret, undefined, {
     algorithm: 'oauth2',
     execute: [openid.allowInsecureRequests],
@@ -95,10 +99,10 @@ async function withOpenidClient({ baseUrl, clientId, clientSecret, redirectUri, 
     pkceCodeVerifier,
     expectedState: state,
   })
-  return tokens.access_token
+  return { token: tokens.access_token }
 }
 
-async function withSimpleOauth2(meeting: Meeting, more: object): Promise<string> {
+async function withSimpleOauth2(meeting: Meeting, more: object): Promise<Tokens> {
   const { appUrl, baseUrl, clientId, clientSecret, redirectUri, browse } = meeting
   const client = new AuthorizationCode({
     client: { id: clientId, secret: clientSecret },
@@ -110,7 +114,7 @@ async function withSimpleOauth2(meeting: Meeting, more: object): Promise<string>
   const spare = await browse(client.authorizeURL({ redirect_uri: redirectUri, state }))
   const second = await client.getToken({ code: spare.searchParams.get('code')!, redirect_uri: redirectUri })
   await second.revoke('access_token')
-  return token.access_token as string
+  return { token: token.access_token as string, revoked: second.token.access_token as string }
 }
 
 // Passport itself only does this: it gives a strategy the ends that a request may come to.
@@ -121,12 +125,12 @@ async function withPassport({
   clientSecret,
   redirectUri,
   browse,
-}: Meeting): Promise<string> {
+}: Meeting): Promise<Tokens> {
   const strategy = new PassportStrategy(
     {
       authorizationURL: `${appUrl}/oauth/authorize`,
       tokenURL: `${baseUrl}/oauth/token`,
-      ...{ clientID: clientId, clientSecret, callbackURL: redirectUri, state: true as unknown as string, pkce: true },
+      ...{ clientID: clientId, clientSecret, callbackURL: redirectUri },
     },
     (accessToken: string, _refreshToken: string, _profile: unknown, done: (error: null, user: object) => void) =>
       done(null, { accessToken }),
@@ -143,27 +147,23 @@ async function withPassport({
       Object.assign(Object.create(strategy), ends).authenticate({ query, session }, {})
     })
   const back = await browse(await run({}))
-  return run(Object.fromEntries(back.searchParams))
+  return { token: await run(Object.fromEntries(back.searchParams)) }
 }
 
-async function withArctic({ appUrl, baseUrl, clientId, clientSecret, redirectUri, browse }: Meeting): Promise<string> {
+async function withArctic({ appUrl, baseUrl, clientId, clientSecret, redirectUri, browse }: Meeting): Promise<Tokens> {
   const client = new arctic.OAuth2Client(clientId, clientSecret, redirectUri)
-  const verifier = arctic.generateCodeVerifier()
   const authorize = `${appUrl}/oauth/authorize`
-  const ask = () =>
-    browse(
-      client.createAuthorizationURLWithPKCE(authorize, state, arctic.CodeChallengeMethod.S256, verifier, [
-        'posts:read',
-      ]),
-    )
-  const redeem = async (back: URL) =>
-    client.validateAuthorizationCode(`${baseUrl}/oauth/token`, back.searchParams.get('code')!, verifier)
-  const spare = await redeem(await ask())
-  await client.revokeToken(`${baseUrl}/oauth/revoke`, spare.accessToken())
-  return (await redeem(await ask())).accessToken()
+  const get = async () => {
+    const back = await browse(client.createAuthorizationURL(authorize, state, ['posts:read']))
+    const code = back.searchParams.get('code')!
+    return (await client.validateAuthorizationCode(`${baseUrl}/oauth/token`, code, null)).accessToken()
+  }
+  const revoked = await get()
+  await client.revokeToken(`${baseUrl}/oauth/revoke`, revoked)
+  return { token: await get(), revoked }
 }
 
-async function withBadgateway({ baseUrl, clientId, clientSecret, redirectUri, browse }: Meeting): Promise<string> {
+async function withBadgateway({ baseUrl, clientId, clientSecret, redirectUri, browse }: Meeting): Promise<Tokens> {
   const client = new BadgatewayClient({ server: baseUrl, clientId, clientSecret })
   const codeVerifier = 'v'.repeat(64)
   const back = await browse(await client.authorizationCode.getAuthorizeUri({ redirectUri, state, codeVerifier }))
@@ -172,7 +172,7 @@ async function withBadgateway({ baseUrl, clientId, clientSecret, redirectUri, br
     state,
     codeVerifier,
   })
-  return accessToken
+  return { token: accessToken }
 }
 
 async function withClientOauth2({
@@ -182,14 +182,15 @@ async function withClientOauth2({
   clientSecret,
   redirectUri,
   browse,
-}: Meeting): Promise<string> {
+}: Meeting): Promise<Tokens> {
   const client = new ClientOAuth2({
     ...{ clientId, clientSecret, redirectUri, state: 'plain' },
     accessTokenUri: `${baseUrl}/oauth/token`,
     authorizationUri: `${appUrl}/oauth/authorize`,
     scopes: ['posts:read', 'posts:write'],
   })
-  return (await client.code.getToken((await browse(client.code.getUri())).href)).accessToken
+  const back = await browse(client.code.getUri())
+  return { token: (await client.code.getToken(back.href)).accessToken }
 }
 
 async function withAuthCore({
@@ -199,7 +200,7 @@ async function withAuthCore({
   clientSecret,
   redirectUri,
   browse,
-}: Meeting): Promise<string> {
+}: Meeting): Promise<Tokens> {
   let token = ''
   const cookies = new Map<string, string>()
   const shop = redirectUri.replace('/callback/punctual', '')
@@ -233,21 +234,22 @@ async function withAuthCore({
   const away = await visit('/signin/punctual', { csrfToken })
   const back = await browse(away.headers.get('location')!)
   await visit(`/callback/punctual${back.search}`)
-  return token
+  return { token }
 }
 
-async function withOslo({ appUrl, baseUrl, clientId, clientSecret, redirectUri, browse }: Meeting): Promise<string> {
+async function withOslo({ appUrl, baseUrl, clientId, clientSecret, redirectUri, browse }: Meeting): Promise<Tokens> {
   const client = new oslo.OAuth2Client(clientId, `${appUrl}/oauth/authorize`, `${baseUrl}/oauth/token`, {
     redirectURI: redirectUri,
   })
   const codeVerifier = oslo.generateCodeVerifier()
   const back = await browse(await client.createAuthorizationURL({ state, codeVerifier }))
   const code = back.searchParams.get('code')!
-  return (await client.validateAuthorizationCode(code, { codeVerifier, credentials: clientSecret })).access_token
+  const tokens = await client.validateAuthorizationCode(code, { codeVerifier, credentials: clientSecret })
+  return { token: tokens.access_token }
 }
 
 // It is told the API's address alone and finds the rest: RFC 9728, then RFC 8414.
-async function withMcp({ baseUrl, clientId, clientSecret, redirectUri, browse }: Meeting): Promise<string> {
+async function withMcp({ baseUrl, clientId, clientSecret, redirectUri, browse }: Meeting): Promise<Tokens> {
   const kept: { url?: URL; verifier?: string; tokens?: OAuthTokens } = {}
   const keep = (more: typeof kept) => void Object.assign(kept, more)
   const provider: OAuthClientProvider = {
@@ -264,5 +266,5 @@ async function withMcp({ baseUrl, clientId, clientSecret, redirectUri, browse }:
   await mcpAuth(provider, { serverUrl: baseUrl })
   const authorizationCode = (await browse(kept.url!)).searchParams.get('code')!
   await mcpAuth(provider, { serverUrl: baseUrl, authorizationCode })
-  return kept.tokens!.access_token
+  return { token: kept.tokens!.access_token }
 }
