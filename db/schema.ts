@@ -370,7 +370,7 @@ export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
     organisationId: organisation(),
-    route: text().notNull(),
+    route: text().notNull(), // method and path, and the app whose key it is
     key: text().notNull(),
     bodyHash: bytes().notNull(),
     body: text().notNull(), // replayed byte for byte

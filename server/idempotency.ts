@@ -11,8 +11,9 @@ import type { Context } from './trpc.ts'
 const RetryAfterSeconds = 2
 
 /**
- * Run `effect` in one transaction, and at most once for the request's Idempotency-Key, organisation and `route` in 24 h.
+ * Run `effect` in one transaction, and at most once for the request's Idempotency-Key, its owner and `route` in 24 h.
  *
+ * A key belongs to the organisation, whose API keys share it; one that an app sent, to the app in that organisation.
  * The same key and body gives the first answer again; key, effect and answer commit together, and a failure frees the key.
  * Throws `idempotency_key_reused` for another body, `idempotency_key_in_use` while the first is still running.
  */
@@ -26,13 +27,14 @@ export async function once(
   route: string,
   effect: (tx: Tx) => Promise<Post>,
 ): Promise<Post> {
+  const place = actor.kind === 'app' ? `${route} by ${actor.id}` : route
   return db.transaction(async (tx) => {
     if (!idempotency) return effect(tx)
     const { key, bodyHash } = idempotency
-    await demandLock(tx, JSON.stringify([organisationId, route, key]))
+    await demandLock(tx, JSON.stringify([organisationId, place, key]))
     const isIt = and(
       eq(idempotencyKeys.organisationId, organisationId),
-      eq(idempotencyKeys.route, route),
+      eq(idempotencyKeys.route, place),
       eq(idempotencyKeys.key, key),
     )
     await tx.delete(idempotencyKeys).where(and(isIt, sql`${idempotencyKeys.createdAt} < now() - interval '24 hours'`))
@@ -40,13 +42,15 @@ export async function once(
     if (first && !sameDigest(first.bodyHash, bodyHash)) throw new Failure('idempotency_key_reused')
     if (first) {
       const answer = JSON.parse(first.body) as Post
-      // The key is the organisation's, and the first answer may show what this token was not granted.
+      // Two tokens of an app may differ, and the first answer show what this one was not granted.
       if (!mayRead(actor, answer)) throw new Failure('idempotency_key_reused')
       idempotency.replayed = true
       return answer
     }
     const answer = await effect(tx)
-    await tx.insert(idempotencyKeys).values({ organisationId, route, key, bodyHash, body: JSON.stringify(answer) })
+    await tx
+      .insert(idempotencyKeys)
+      .values({ organisationId, route: place, key, bodyHash, body: JSON.stringify(answer) })
     return answer
   })
 }
