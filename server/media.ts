@@ -3,17 +3,19 @@ import { and, eq, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import { media as mediaTable } from '../db/schema.ts'
 import { OutboundError } from '../jobs/outbound.ts'
+import type { Actor } from './actor.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure } from './errors.ts'
 import { ById, ListMedia, UpdateMedia, UploadFile, UploadFromUrl } from './forms.ts'
 import { acceptImage, ImageBytesAtMost, ImageError } from './images.ts'
-import { type Installation, needs, router } from './trpc.ts'
+import { reachesMedia, type Who } from './reach.ts'
+import { type Context, needs, router } from './trpc.ts'
 
 export const media = router({
   /** Take in a file that a door has streamed to the temporary `path`; the door removes it. */
   create: needs('media:write')
     .input(UploadFile.extend({ path: z.string() }))
-    .mutation(({ ctx, input }) => storeImage(ctx, ctx.organisationId, input.path, input.alt)),
+    .mutation(({ ctx, input }) => storeImage(ctx, input.path, input.alt)),
 
   uploadFromUrl: needs('media:write')
     .input(UploadFromUrl)
@@ -21,7 +23,7 @@ export const media = router({
       const path = await ctx.files.temporary()
       try {
         await ctx.outbound.download(input.url, { to: path, maxBytes: ImageBytesAtMost })
-        return await storeImage(ctx, ctx.organisationId, path, input.alt ?? '')
+        return await storeImage(ctx, path, input.alt ?? '')
       } catch (error) {
         if (error instanceof OutboundError)
           throw new Failure('media_fetch_failed', { detail: error.message, cause: error })
@@ -35,14 +37,14 @@ export const media = router({
 
   list: needs('media:read')
     .input(ListMedia)
-    .query(async ({ ctx: { db, env, organisationId }, input }): Promise<Page<Media>> => {
+    .query(async ({ ctx: { db, env, actor }, input }): Promise<Page<Media>> => {
       const after = positionOf(input.cursor)
       const rows = await db
         .select()
         .from(mediaTable)
         .where(
           and(
-            eq(mediaTable.organisationId, organisationId),
+            isReached(actor),
             after
               ? sql`(${mediaTable.createdAt}, ${mediaTable.id}) < (${after[0]}::timestamptz, ${after[1]}::uuid)`
               : undefined,
@@ -60,22 +62,22 @@ export const media = router({
 
   get: needs('media:read')
     .input(ById)
-    .query(async ({ ctx: { db, env, organisationId }, input: { id } }) => {
+    .query(async ({ ctx: { db, env, actor }, input: { id } }) => {
       const [row] = await db
         .select()
         .from(mediaTable)
-        .where(and(eq(mediaTable.id, id), eq(mediaTable.organisationId, organisationId)))
+        .where(and(eq(mediaTable.id, id), isReached(actor)))
       if (!row) throw new Failure('not_found')
       return showMedia(row, env.appUrl)
     }),
 
   update: needs('media:write')
     .input(UpdateMedia)
-    .mutation(async ({ ctx: { db, env, organisationId }, input: { id, alt } }) => {
+    .mutation(async ({ ctx: { db, env, actor }, input: { id, alt } }) => {
       const [row] = await db
         .update(mediaTable)
         .set({ alt })
-        .where(and(eq(mediaTable.id, id), eq(mediaTable.organisationId, organisationId)))
+        .where(and(eq(mediaTable.id, id), isReached(actor)))
         .returning()
       if (!row) throw new Failure('not_found')
       return showMedia(row, env.appUrl)
@@ -97,9 +99,12 @@ export type Media = {
   createdAt: string
 }
 
+function isReached(who: Who) {
+  return and(eq(mediaTable.organisationId, who.organisationId), reachesMedia(who))
+}
+
 async function storeImage(
-  { db, env, files }: Installation,
-  organisationId: string,
+  { db, env, files, actor }: Context & { actor: Actor },
   path: string,
   alt: string,
 ): Promise<Media> {
@@ -107,7 +112,7 @@ async function storeImage(
     const image = await acceptImage(files, path)
     const [row] = await db
       .insert(mediaTable)
-      .values({ organisationId, kind: 'image', alt, ...image })
+      .values({ organisationId: actor.organisationId, createdById: actor.id, kind: 'image', alt, ...image })
       .returning()
     return showMedia(row!, env.appUrl)
   } catch (error) {

@@ -22,6 +22,20 @@ export function reachesPost(who: Who): SQL {
     and (p.created_by_id = ${who.id} or exists (select from deliveries d where d.post_id = p.id))`
 }
 
+/**
+ * SQL: the actor may see the row of `media`. A token that was granted only some channels sees what its own app added and
+ * what stands in a post that it may see.
+ */
+export function reachesMedia(who: Who): SQL {
+  if (!grantedChannels(who)) return sql`true`
+  return sql`(media.created_by_id = ${who.id}
+    or exists (
+      select from post_media u join posts p on p.id = u.post_id where u.media_id = media.id and ${reachesPost(who)})
+    or media.id in (
+      select unnest(own.media_ids) from deliveries own join posts p on p.id = own.post_id
+      where own.organisation_id = ${who.organisationId} and own.media_ids is not null and ${reachesPost(who)}))`
+}
+
 /** Whether the actor may see a post as it was once answered, by the rule of `reachesPost`. */
 export function mayRead(
   who: Who,

@@ -4,7 +4,7 @@ import type { ChannelLimits } from '../db/schema.ts'
 import { excessOf, lengthOf } from '../jobs/networks/text.ts'
 import type { Fault } from './errors.ts'
 import type { Override } from './forms.ts'
-import { reachesChannel, type Who } from './reach.ts'
+import { reachesChannel, reachesMedia, type Who } from './reach.ts'
 
 const ToleranceMs = 60_000 // the caller's clock and ours differ
 const FurthestYears = 5
@@ -23,8 +23,8 @@ type MediaFacts = { id: string; mime: string; bytes: number; alt: string }
 export type Facts = { now: Date; channels: ChannelFacts[]; media: MediaFacts[] }
 
 /**
- * What the rules need to know, in one statement: the database's clock and the organisation's channels and media of these
- * ids. Neither can be taken away before the transaction ends, which would leave what it makes behind.
+ * What the rules need to know, in one statement: the database's clock and the channels and media of these ids that the
+ * actor reaches. Neither can be taken away before the transaction ends, which would leave what it makes behind.
  */
 export async function factsFor(tx: Tx, who: Who, wanted: Wanted): Promise<Facts> {
   const mediaIds = [wanted, ...wanted.overrides].flatMap(({ mediaIds }) => mediaIds ?? [])
@@ -36,7 +36,7 @@ export async function factsFor(tx: Tx, who: Who, wanted: Wanted): Promise<Facts>
         order by id for key share) c) as channels,
       (select coalesce(json_agg(m), '[]') from (
         select id, mime, bytes, alt from media
-        where organisation_id = ${who.organisationId} and id = any(${sql.param(mediaIds)}::uuid[])
+        where organisation_id = ${who.organisationId} and ${reachesMedia(who)} and id = any(${sql.param(mediaIds)}::uuid[])
         order by id for key share) m) as media`)
   return { now: new Date(row!.now), channels: row!.channels, media: row!.media }
 }

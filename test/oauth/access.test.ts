@@ -1,5 +1,8 @@
-import { sql } from 'drizzle-orm'
+import { join } from 'node:path'
+import { eq, sql } from 'drizzle-orm'
+import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { media } from '../../db/schema.ts'
 import { credentialHolder } from '../../server/actor.ts'
 import { problemFrom } from '../../server/errors.ts'
 import { aChannel } from '../builders.ts'
@@ -130,6 +133,61 @@ test('a draft without channels is seen by a token of some channels only when its
 test('what it makes says by which app', async () => {
   const made = await call(some, 'POST', '/posts', { json: post(channels.slice(0, 1)) })
   expect(made.json.createdBy).toEqual({ kind: 'app', id: f.app.id, name: 'Shop window' })
+})
+
+const picture = { organisationId: '', kind: 'image', mime: 'image/png', bytes: 1, sha256: '', fileKey: 'x' } as const
+
+/** A picture that somebody else of the organisation added. */
+async function aPicture(): Promise<string> {
+  const row = { ...picture, organisationId: f.approver.organisationId }
+  return (await f.db.insert(media).values(row).returning())[0]!.id
+}
+
+test('a token of some channels sees the media that its app added and those of posts that it sees, and no others', async () => {
+  const [lone, beyond, within, own, override] = await Promise.all([1, 2, 3, 4, 5].map(aPicture))
+  const holder = (await credentialHolder(f.db, some))!
+  await f.db.update(media).set({ createdById: holder.id }).where(eq(media.id, own!))
+  await make(all, post([channels[2]!], { mediaIds: [beyond] }))
+  await make(all, post([channels[0]!], { mediaIds: [within] }))
+  await make(all, post([channels[0]!], { overrides: [{ channelId: channels[0], mediaIds: [override] }] }))
+  const listed = idsOf(await call(some, 'GET', '/media?limit=100'))
+  expect(listed.sort()).toEqual([within, own, override].sort())
+  expect(idsOf(await call(all, 'GET', '/media?limit=100'))).toHaveLength(5)
+  for (const id of [lone, beyond]) {
+    expectProblem(await call(some, 'GET', `/media/${id}`), 404, 'not_found')
+    expectProblem(await call(some, 'PATCH', `/media/${id}`, { json: { alt: 'mine' } }), 404, 'not_found')
+    const body = post([channels[0]!], { mediaIds: [id] })
+    expect(faultsOf(await call(some, 'POST', '/posts', { json: body }))).toEqual(['mediaIds[0] media_not_found'])
+  }
+  for (const id of [within, own, override]) {
+    expect((await call(some, 'GET', `/media/${id}`)).status).toBe(200)
+    const body = post([channels[0]!], { mediaIds: [id] })
+    expect((await call(some, 'POST', '/posts', { json: body })).status).toBe(201)
+  }
+})
+
+test('what a token adds it sees, and the organisation too', async () => {
+  const path = join(f.site.dataDir, 'red.png')
+  await sharp({ create: { width: 2, height: 2, channels: 3, background: 'red' } })
+    .png()
+    .toFile(path)
+  const holder = await credentialHolder(f.db, some)
+  const { id } = await apiAs(f.installation, holder).media.create({ path })
+  for (const token of [some, all]) expect((await call(token, 'GET', `/media/${id}`)).status).toBe(200)
+})
+
+test('an Idempotency-Key is an app’s own: another with the same key makes its own post', async () => {
+  const another = await aToken(f, await anApp(f.maker, undefined, 'Another'))
+  const body = { json: post([channels[0]!]), headers: { 'idempotency-key': 'order-1' } }
+  const [first, theirs, again] = [
+    await call(all, 'POST', '/posts', body),
+    await call(another, 'POST', '/posts', body),
+    await call(some, 'POST', '/posts', body),
+  ]
+  expect([first.status, theirs.status, again.status]).toEqual([201, 201, 201])
+  expect(theirs.json).toMatchObject({ createdBy: { name: 'Another' } })
+  expect(theirs.headers.get('idempotent-replayed')).toBe(null)
+  expect(again.json.id).toBe(first.json.id) // another token of the same app
 })
 
 test('an Idempotency-Key replays no post to a token that may not see it', async () => {
