@@ -7,6 +7,7 @@ import type { z } from 'zod'
 import type { Role } from '../db/schema.ts'
 import type { NewSession } from '../server/account.ts'
 import type { Fault } from '../server/errors.ts'
+import type { Reference } from '../server/reference.ts'
 import type { Api } from '../server/router.ts'
 
 /** The person who is signed in. */
@@ -31,6 +32,7 @@ export type LoadContext = {
   signupOpen: boolean
   session: { start(session: NewSession): string; end(): string } // values of Set-Cookie
   temporaryFile(): Promise<string> // for an upload; whoever asked removes it
+  reference(): Reference // of the public API, for its documentation
   report(error: unknown): void // to the log, with the request's id
 }
 

@@ -11,6 +11,7 @@ import { isMigrated } from '../db/migrate.ts'
 import { type Actor, memberOf } from './actor.ts'
 import { Failure, problemFrom } from './errors.ts'
 import { oauthEndpoints, openerPolicy } from './oauth-http.ts'
+import { reference } from './reference.ts'
 import { boundBody } from './request-body.ts'
 import { requestLog } from './request-log.ts'
 import { rest, sendProblem } from './rest.ts'
@@ -247,6 +248,7 @@ async function loadContext(installation: Installation, req: express.Request, res
   const context = { ...installation, actor: member, log: req.log, address: req.ip ?? '', idempotency: null }
   return {
     api: apiFor(context),
+    reference: () => reference(env),
     member: member as Extract<Actor, { kind: 'member' }> | null,
     query: /\?(.*)/s.exec(req.url)?.[1] ?? '',
     nonce: res.locals.nonce as string,

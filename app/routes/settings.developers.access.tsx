@@ -1,8 +1,9 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
-import { Form, useActionData, useLoaderData } from '@remix-run/react'
+import { Form, Link, useActionData, useLoaderData } from '@remix-run/react'
 import { KeyRound } from 'lucide-react'
 import { ById, defaultScopes, NewKey, scopes } from '../../server/forms.ts'
 import { answer, formOf, signedIn } from '../api.ts'
+import { mayManage } from '../may.ts'
 import { Button, ButtonLink, Submit } from '../ui/button.tsx'
 import { Instant } from '../ui/instant.tsx'
 import { KeyForm, NewKeyShown } from '../ui/key-form.tsx'
@@ -14,7 +15,7 @@ export const meta: MetaFunction = () => [{ title: 'Developers › Access · Punc
 
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
-  const mayMake = member.role === 'owner' || member.role === 'admin'
+  const mayMake = mayManage(member.role)
   const asked = Object.fromEntries(new URL(args.request.url).searchParams)
   const keys = mayMake ? await api.keys.list() : []
   return json({ keys, mayMake, asked, scopes, defaultScopes, baseUrl: args.context.baseUrl })
@@ -49,7 +50,17 @@ export default function Access() {
     return <PageHead title="Developers › Access" lead="Owners and admins of this organisation make API keys here." />
   return (
     <>
-      <PageHead title="Developers › Access" lead="API keys act for this organisation, whoever made them.">
+      <PageHead
+        title="Developers › Access"
+        lead={
+          <>
+            API keys act for this organisation, whoever made them.{' '}
+            <Link to="/docs" className="text-accent-ink underline underline-offset-2">
+              API reference
+            </Link>
+          </>
+        }
+      >
         <Form preventScrollReset>
           <Button type="submit" name="generate" value="" look="primary">
             Generate key

@@ -1,0 +1,42 @@
+import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
+import { useLoaderData } from '@remix-run/react'
+
+export const meta: MetaFunction = () => [{ title: 'Errors of the API · Punctual' }]
+
+export async function loader({ context }: LoaderFunctionArgs) {
+  const { errors, faults } = context.reference()
+  return json({ errors, faults })
+}
+
+export default function Errors() {
+  const { errors, faults } = useLoaderData<typeof loader>()
+  return (
+    <article>
+      <h1 className="font-semibold text-2xl tracking-tight">Errors of the API</h1>
+      <p className="mt-1 text-muted">What each code means, and what to do about it.</p>
+      {errors.map(({ code, status, sentence, cure }) => (
+        <section
+          key={code}
+          id={code}
+          aria-labelledby={`${code}-title`}
+          className="scroll-mt-6 border-line border-t py-5 target:rounded-lg target:bg-sunken target:px-4 first-of-type:mt-6"
+        >
+          <h2 id={`${code}-title`} className="font-semibold">
+            <code className="break-all font-mono">{code}</code> <span className="font-normal text-muted">{status}</span>
+          </h2>
+          <p className="mt-1">{sentence}</p>
+          <p className="mt-1 text-muted">{cure.replaceAll('`', '')}</p>
+        </section>
+      ))}
+      <h2 className="mt-4 border-line border-t pt-6 font-semibold text-lg">In the errors of a 422</h2>
+      <dl>
+        {faults.map(({ code, cure }) => (
+          <div key={code} id={code} className="scroll-mt-6 py-2.5">
+            <dt className="break-all font-mono font-semibold text-sm">{code}</dt>
+            <dd className="text-muted">{cure}</dd>
+          </div>
+        ))}
+      </dl>
+    </article>
+  )
+}

@@ -1,0 +1,190 @@
+import type { Env } from '../db/env.ts'
+import { Failure, type FailureCode, problemFrom } from './errors.ts'
+import { openApi } from './openapi.ts'
+
+// The documentation pages' view of the API: the OpenAPI document, laid out to be read.
+
+type Schema = {
+  type?: string | string[]
+  description?: string
+  enum?: unknown[]
+  const?: unknown
+  items?: Schema
+  properties?: Record<string, Schema>
+  required?: string[]
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+  default?: unknown
+  maxLength?: number
+  maxItems?: number
+  format?: string
+  $ref?: string
+  not?: unknown
+}
+type Content = Record<string, { schema: Schema; example?: unknown }>
+type Operation = {
+  operationId: string
+  summary: string
+  description: string
+  tags: string[]
+  parameters: { name: string; in: string; required?: boolean; description?: string; schema: Schema }[]
+  requestBody?: { content: Content }
+  responses: Record<string, { description: string; content?: Record<string, { schema: Schema; examples?: object }> }>
+}
+
+/** One line of a table: a parameter or a member. */
+export type Field = { name: string; where: string; type: string; isRequired: boolean; about: string }
+export type Endpoint = {
+  id: string
+  method: string
+  path: string
+  title: string
+  about: string
+  group: string
+  parameters: Field[]
+  bodies: Field[][] // one for each form that the body may have
+  answer: string // what comes back: the name of a schema, or nothing
+  curl: string
+  refusals: { status: string; codes: string[] }[]
+}
+export type Reference = {
+  baseUrl: string
+  endpoints: Endpoint[]
+  schemas: { name: string; about: string; fields: Field[] }[]
+  errors: { code: string; status: number; sentence: string; cure: string }[]
+  faults: { code: string; cure: string }[] // what `errors` of a 422 may name
+}
+
+/** Everything that /docs shows. */
+export function reference(env: Pick<Env, 'appUrl' | 'baseUrl'>): Reference {
+  const document = openApi(env) as {
+    paths: Record<string, Record<string, Operation>>
+    components: { schemas: Record<string, Schema> }
+  }
+  return {
+    baseUrl: `${env.baseUrl}/public/v1`,
+    endpoints: Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations).map(([method, operation]) => endpoint(env.baseUrl, method, path, operation)),
+    ),
+    schemas: Object.entries(document.components.schemas).map(([name, schema]) => ({
+      name,
+      about: schema.description ?? '',
+      fields: fieldsOf(schema),
+    })),
+    errors: (Object.keys(cures) as FailureCode[]).map((code) => {
+      const { status, title } = problemFrom(new Failure(code))
+      return { code, status, sentence: title, cure: cures[code]! }
+    }),
+    faults: Object.entries(faultCures).map(([code, cure]) => ({ code, cure })),
+  }
+}
+
+function endpoint(baseUrl: string, method: string, path: string, operation: Operation): Endpoint {
+  const { operationId: id, summary: title, description: about, tags, parameters, requestBody, responses } = operation
+  const schema = Object.values(requestBody?.content ?? {})[0]?.schema
+  const answered = Object.entries(responses).find(([status]) => status.startsWith('2'))
+  return {
+    ...{ id, method: method.toUpperCase(), path, title, about, group: tags[0]! },
+    parameters: parameters.map(({ name, in: where, required = false, description, schema }) => ({
+      ...{ name, where, isRequired: required, type: typeOf(schema), about: description ?? boundOf(schema) },
+    })),
+    bodies: schema ? (schema.oneOf ?? schema.anyOf ?? [schema]).map(fieldsOf) : [],
+    answer: answerOf(answered?.[0] ?? '', Object.values(answered?.[1].content ?? {})[0]?.schema),
+    curl: curlOf(baseUrl, method, path, requestBody?.content ?? {}),
+    refusals: Object.entries(responses)
+      .filter(([status]) => status >= '400')
+      .map(([status, { content }]) => ({
+        status,
+        codes: Object.keys(Object.values(content ?? {})[0]?.examples ?? {}),
+      })),
+  }
+}
+
+function fieldsOf({ properties = {}, required = [] }: Schema): Field[] {
+  return Object.entries(properties)
+    .filter(([, schema]) => schema.not === undefined)
+    .map(([name, schema]) => ({
+      ...{ name, where: 'body', type: typeOf(schema), isRequired: required.includes(name) },
+      about: schema.description ?? boundOf(schema),
+    }))
+}
+
+function typeOf(schema: Schema): string {
+  const choices = schema.anyOf ?? schema.oneOf
+  if (choices) return [...new Set(choices.map(typeOf))].join(' or ')
+  if (schema.$ref) return schema.$ref.split('/').at(-1)!
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.enum) return schema.enum.map(String).join(' | ')
+  if (schema.items) return `array of ${typeOf(schema.items)}`
+  if (schema.properties) return `{ ${Object.keys(schema.properties).join(', ')} }`
+  return schema.format === 'date-time' ? 'instant' : String(schema.type ?? 'anything')
+}
+
+function boundOf({ maxLength, maxItems, default: usual }: Schema): string {
+  const bounds = [maxLength && `at most ${maxLength} characters`, maxItems && `at most ${maxItems}`]
+  return [...bounds, usual !== undefined && `${String(usual)} unless given`].filter(Boolean).join(', ')
+}
+
+function answerOf(status: string, schema: Schema | undefined): string {
+  if (!schema) return `${status}, without a body`
+  const item = schema.properties?.data?.items
+  return `${status} ${item ? `a page of ${typeOf(item)}` : typeOf(schema)}`
+}
+
+function curlOf(baseUrl: string, method: string, path: string, content: Content): string {
+  const way = method === 'get' ? '' : ` -X ${method.toUpperCase()}`
+  const [type] = Object.keys(content)
+  const json = type === 'application/json' ? JSON.stringify(content[type]?.example ?? {}) : null
+  const body = json
+    ? ` \\\n  -H 'Content-Type: application/json' \\\n  -d '${json}'`
+    : type
+      ? ' \\\n  -F file=@lake.jpg'
+      : ''
+  return `curl${way} ${baseUrl}/public/v1${path} \\\n  -H "Authorization: $PUNCTUAL_KEY"${body}`
+}
+
+const faultCures: Record<string, string> = {
+  channel_not_found: 'Name channels that GET /channels lists; an override names a channel of the post.',
+  channel_needs_reconnect: 'An owner or admin reconnects the channel on the Channels page.',
+  channel_disconnected: 'Connect the account again, or leave the channel out.',
+  media_not_found: 'Upload the file first and name the id that comes back.',
+  media_not_supported: 'Send fewer, smaller or other files: the message says what this channel takes.',
+  content_empty: 'Write something or add media.',
+  content_too_long: 'Shorten it by as much as the message says, or give the channel a text of its own in overrides.',
+  date_in_past: 'Name an instant to come, or use the type now. Up to 60 s past counts as now.',
+  date_too_far: 'At most five years ahead.',
+  required: 'A scheduled post takes a date and at least one channel.',
+  type_cannot_change: 'Only a draft becomes another type. Cancel the post and make a new one.',
+}
+
+/** What a developer does about each failure that the public API can answer with. */
+const cures: Partial<Record<FailureCode, string>> = {
+  invalid_request:
+    'Read `errors`: each names the place and what is wrong there. A misspelt member is refused, so that it never passes unseen.',
+  unauthenticated:
+    'Send the key or token as the value of the Authorization header, whole and unchanged. If it was revoked, has expired or its app was deleted, make another; `detail` says which it looks like.',
+  insufficient_scope: 'Make a key with the scope that `detail` names, or ask for it when your app is authorised.',
+  not_found:
+    'Check the id, and that it is of the organisation whose credential you send. What is not yours looks the same.',
+  method_not_allowed: 'Use one of the methods in the Allow header.',
+  post_already_publishing: 'Wait until the post is published or has failed, then read it again.',
+  post_already_published: 'What is out stays out: delete it at the network, or make a new post.',
+  post_already_cancelled: 'Make a new post.',
+  post_failed: 'Retry it with POST /posts/{id}/retry, or cancel it. Read its deliveries for the reason.',
+  post_needs_review:
+    'Look whether the post is there, and say so with POST /posts/{id}/deliveries/{channelId}/resolve. Nothing is sent again without a person’s word.',
+  nothing_to_retry: 'Only failed deliveries can be retried. Read the post for the state of each.',
+  nothing_to_resolve: 'Only deliveries in NEEDS_REVIEW take a decision.',
+  idempotency_key_in_use: 'Wait as long as Retry-After says and send the same request again.',
+  stale_version: 'Read the post again, apply your change to what it is now, and name the new ETag.',
+  body_too_large: 'JSON may have 256 KB, an image 20 MB.',
+  unsupported_media_type: 'Send application/json; uploads are multipart/form-data with a part named `file`.',
+  unprocessable:
+    'Read `errors`: each names the place, a code of its own and what stands in the way, for every channel at once.',
+  idempotency_key_reused: 'Use a new key for each new thing; the same key goes with the same body only.',
+  media_fetch_failed: 'The address must be public, http or https, and lead to an image of at most 20 MB.',
+  media_not_accepted: 'Send a JPEG, PNG, GIF, WebP or AVIF image of at most 20 MB. `detail` says what this one is.',
+  rate_limited: 'Wait as long as Retry-After says. The RateLimit header of each answer tells how much is left.',
+  internal: 'This is our mistake. Try again; if it stays, tell the operator the request id.',
+  unavailable: 'Wait as long as Retry-After says and send the same request again, with its Idempotency-Key.',
+}
