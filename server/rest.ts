@@ -37,11 +37,11 @@ async function answer(installation: Installation, req: Request, res: Response): 
   const actor = await authenticate(installation, req, res)
   res.locals.actor = actor
   await meter(installation, actor, res)
-  demandScopeOf(does, actor)
+  demandScopeOf(does, actor, res)
   await using body = await readBody(installation, route, req)
   const input = { ...inputOf(route, params, queryOf(req), body.value), ...(route.ifMatch ? ifMatchOf(req) : {}) }
   const idempotency = route.idempotent ? idempotencyOf(req, body.digested) : null
-  const context = { ...installation, actor, log: logOf(req), address: req.ip ?? '', idempotency }
+  const context = { ...installation, actor, log: logOf(req), address: addressOf(req), idempotency }
   const output = await procedureOf(apiFor(context), does)(input)
   if (idempotency?.replayed) res.set('Idempotent-Replayed', 'true')
   send(installation, req, res, route, output)
@@ -108,7 +108,7 @@ async function authenticate({ db, env }: Installation, req: Request, res: Respon
   const actor = await credentialHolder(db, credential)
   if (actor) return actor
   const { authRateLimit: limit } = env
-  if (limit > 0) told(res, await spend(db, { policy: 'address', limit, key: addressKey(req.ip ?? '') }))
+  if (limit > 0) told(res, await spend(db, { policy: 'address', limit, key: addressKey(addressOf(req)) }))
   throw new Failure('unauthenticated', { detail: whyRefused(credential) })
 }
 
@@ -125,12 +125,21 @@ function told(res: Response, quota: Quota): void {
 function whyRefused(credential: string): string {
   if (isApiKey(credential)) return 'This API key is unknown, revoked or expired.'
   if (isAccessToken(credential)) return 'This access token is unknown or revoked, or its app was deleted.'
-  return 'This is not an API key: it is cut short, mistyped or something else. Keys begin with pak_live_ and end in a checksum.'
+  const kind = Object.keys(mistaken).find((prefix) => credential.startsWith(prefix))
+  return kind ? mistaken[kind]! : 'This is neither an API key (pak_live_…) nor an access token (pos_…).'
 }
 
-function demandScopeOf(does: string, actor: Actor): void {
+const mistaken: Record<string, string> = {
+  pak_: 'This API key is cut short or mistyped: it begins with pak_live_ and ends in a checksum that does not fit.',
+  pos_: 'This access token is cut short or mistyped.',
+  pcs_: 'This is a client secret. Send the access token that the exchange of a code gave you.',
+  pca_: 'This is a client ID. Send the access token that the exchange of a code gave you.',
+}
+
+function demandScopeOf(does: string, actor: Actor, res: Response): void {
   const procedures = appRouter._def.procedures as unknown as Record<string, { _def: { meta?: { scope?: Scope } } }>
   const scope = procedures[does]?._def.meta?.scope
+  res.locals.scope = scope
   if (scope) demandScope(actor, scope)
 }
 
@@ -228,6 +237,7 @@ export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, re
   if (status >= 500) logOf(req).error({ err: error }, 'request failed')
   if (res.headersSent) return void res.destroy()
   if (status === 401) res.set('WWW-Authenticate', challenge(env.baseUrl, req))
+  if (code === 'insufficient_scope') res.set('WWW-Authenticate', scopeChallenge(res.locals.scope))
   if (retryAfterSeconds !== null) res.set('Retry-After', String(retryAfterSeconds))
   const type = `${env.appUrl}/docs/errors#${code}`
   const body = { type, title, status, detail, code, requestId: req.id, errors }
@@ -238,6 +248,11 @@ export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, re
 function challenge(baseUrl: string, req: Request): string {
   const error = credentialIn(req.headers.authorization) ? ', error="invalid_token"' : ''
   return `Bearer realm="punctual"${error}, resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`
+}
+
+// RFC 6750 §3.1
+function scopeChallenge(scope: Scope): string {
+  return `Bearer realm="punctual", error="insufficient_scope", scope="${scope}"`
 }
 
 // The rest of a refused body is read for a moment and thrown away: closed at once, the caller would see a reset and no answer.

@@ -108,6 +108,8 @@ test('each route takes one scope, and a key with all others is told which', asyn
     else {
       expectProblem(answer, 403, 'insufficient_scope')
       expect(answer.json.detail).toContain(scope)
+      const challenge = `Bearer realm="punctual", error="insufficient_scope", scope="${scope}"` // RFC 6750 §3.1
+      expect(answer.headers.get('www-authenticate')).toBe(challenge)
     }
   }
 })

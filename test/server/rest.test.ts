@@ -47,6 +47,9 @@ describe('a credential', () => {
       expect(answer.headers.get('www-authenticate')).toBe(`Bearer realm="punctual", error="invalid_token", ${where}`)
       expect(answer.text).not.toContain(key)
     }
+    const said = async (key: string) => (await w.call('GET', '/me', { key })).json.detail
+    expect(await said('pos_short')).toBe('This access token is cut short or mistyped.')
+    expect(await said(`pcs_${'x'.repeat(43)}`)).toContain('This is a client secret.')
   })
 })
 
