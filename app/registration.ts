@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { CreateApp, UpdateApp } from '../server/forms.ts'
+import { CreateApp, RotateSecret, UpdateApp } from '../server/forms.ts'
 
 const RedirectUris = CreateApp.shape.redirectUris
 
@@ -26,6 +26,11 @@ const typed = {
 /** The forms that make an app and change one, as a person fills them in. */
 export const NewApp = CreateApp.extend(typed)
 export const ChangedApp = UpdateApp.extend(typed)
+
+/** The form that rotates a secret. It must say which: one press is not to end the secret of a running app. */
+export const RotatedSecret = RotateSecret.extend({
+  overlap: z.enum(['yes', 'no'], 'Choose what becomes of the old one.').transform((word) => word === 'yes'),
+})
 
 function linesOf(text: string): string[] {
   return text

@@ -2,6 +2,7 @@ import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/nod
 import { useLoaderData } from '@remix-run/react'
 import { History } from 'lucide-react'
 import { shown, signedIn } from '../api.ts'
+import { mayManage } from '../may.ts'
 import { ButtonLink } from '../ui/button.tsx'
 import { Deed } from '../ui/deed.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
@@ -13,7 +14,7 @@ const PageLimit = 50
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
   const cursor = new URL(args.request.url).searchParams.get('cursor') ?? undefined
-  const mayRead = member.role === 'owner' || member.role === 'admin'
+  const mayRead = mayManage(member.role)
   const page = mayRead
     ? await shown(api.activity.list({ limit: PageLimit, ...(cursor ? { cursor } : {}) }))
     : { data: [], nextCursor: null }

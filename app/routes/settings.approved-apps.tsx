@@ -1,5 +1,5 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
-import { Form, Link, useLoaderData } from '@remix-run/react'
+import { Form, useLoaderData } from '@remix-run/react'
 import { ShieldCheck } from 'lucide-react'
 import type { ApprovedApp } from '../../server/approved-apps.ts'
 import { ById } from '../../server/forms.ts'
@@ -11,6 +11,7 @@ import { Instant } from '../ui/instant.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead, Panel } from '../ui/page.tsx'
 import { scopeWords } from '../ui/scopes.ts'
+import { Tab } from '../ui/tab.tsx'
 
 export const meta: MetaFunction = () => [{ title: 'Approved apps · Punctual' }]
 
@@ -40,28 +41,12 @@ export default function ApprovedApps() {
       {'revoked' in asked ? <Notice>The app is stopped. It is refused from now on.</Notice> : null}
       <nav aria-label="Filter" className="mb-6">
         <ul className="flex gap-1">
-          <Filter to="/settings/approved-apps" name="All" isCurrent={!isMine} />
-          <Filter to="/settings/approved-apps?mine" name="Approved by me" isCurrent={isMine} />
+          <Tab to="/settings/approved-apps" name="All" isCurrent={!isMine} />
+          <Tab to="/settings/approved-apps?mine" name="Approved by me" isCurrent={isMine} />
         </ul>
       </nav>
       {apps.length > 0 ? <List /> : <NoApps isMine={isMine} />}
     </>
-  )
-}
-
-function Filter({ to, name, isCurrent }: { to: string; name: string; isCurrent: boolean }) {
-  return (
-    <li>
-      <Link
-        to={to}
-        prefetch="intent"
-        preventScrollReset
-        aria-current={isCurrent ? 'page' : undefined}
-        className="block whitespace-nowrap rounded-full px-3 py-1 text-sm font-medium text-muted hover:bg-sunken hover:text-ink aria-[current]:bg-ink aria-[current]:text-canvas"
-      >
-        {name}
-      </Link>
-    </li>
   )
 }
 

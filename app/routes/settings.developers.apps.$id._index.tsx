@@ -1,15 +1,15 @@
 import { getFormProps, useForm } from '@conform-to/react'
 import { type ActionFunctionArgs, json, redirect } from '@remix-run/node'
 import { Form, useActionData } from '@remix-run/react'
-import { ById, DeleteApp, RotateSecret } from '../../server/forms.ts'
+import { ById, DeleteApp } from '../../server/forms.ts'
 import { answer, signedIn } from '../api.ts'
-import { ChangedApp } from '../registration.ts'
+import { ChangedApp, RotatedSecret } from '../registration.ts'
 import { useAnswer } from '../ui/answer.ts'
 import { useApp } from '../ui/app.ts'
 import { AppForm, RemovePicture } from '../ui/app-form.tsx'
 import { Submit } from '../ui/button.tsx'
 import { Copyable } from '../ui/copy.tsx'
-import { Field, FormErrors, Said } from '../ui/field.tsx'
+import { Field, FieldErrors, FormErrors, Said } from '../ui/field.tsx'
 import { Instant } from '../ui/instant.tsx'
 import { Card, Panel } from '../ui/page.tsx'
 import { withUpload } from '../upload.ts'
@@ -18,7 +18,7 @@ export async function action(args: ActionFunctionArgs) {
   const { api } = signedIn(args)
   return withUpload(args, 'picture', async (form, path) => {
     if (form.get('intent') === 'rotate')
-      return answer(form, RotateSecret, async (wanted) => json({ rotated: await api.apps.rotate(wanted) }))
+      return answer(form, RotatedSecret, async (wanted) => json({ rotated: await api.apps.rotate(wanted) }))
     if (form.get('intent') === 'delete')
       return answer(form, DeleteApp, async (wanted) => {
         await api.apps.delete(wanted)
@@ -100,23 +100,29 @@ function Secrets() {
 
 function Rotation() {
   const { app } = useApp()
-  const [form] = useForm<{ id: string; overlap: string }>(useAnswer('rotate'))
+  const [form, fields] = useForm<{ id: string; overlap: string }>(useAnswer('rotate'))
   return (
     <Form method="post" {...getFormProps(form)} className="space-y-3">
       <FormErrors form={form} />
-      <p className="text-sm text-muted">
-        With a new secret the old one fails at its next exchange. Tokens that were given out go on working.
-      </p>
-      <label className="flex w-fit cursor-pointer gap-3 text-sm">
-        <input type="checkbox" name="overlap" className="mt-1 size-4 shrink-0 accent-accent" />
-        The old one stays good for 24 hours
-      </label>
+      <p className="text-sm text-muted">The new secret is shown once. Tokens that were given out go on working.</p>
+      <Overlap value="yes" says="The old one stays good for 24 hours" />
+      <Overlap value="no" says="The old one fails at once" />
+      <FieldErrors id={fields.overlap.errorId} errors={fields.overlap.errors} />
       <div>
         <input type="hidden" name="intent" value="rotate" />
         <input type="hidden" name="id" value={app.id} />
         <Submit>Rotate secret</Submit>
       </div>
     </Form>
+  )
+}
+
+function Overlap({ value, says }: { value: string; says: string }) {
+  return (
+    <label className="flex w-fit cursor-pointer gap-3 text-sm">
+      <input type="radio" name="overlap" value={value} required className="mt-1 size-4 shrink-0 accent-accent" />
+      {says}
+    </label>
   )
 }
 

@@ -1,7 +1,8 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
-import { NavLink, Outlet, useLoaderData } from '@remix-run/react'
+import { Outlet, useLoaderData, useLocation } from '@remix-run/react'
 import { shown, signedIn } from '../api.ts'
 import { PageHead } from '../ui/page.tsx'
+import { Tab } from '../ui/tab.tsx'
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [
   { title: `${data ? `${data.app.name} · ` : ''}Developers › Apps · Punctual` },
@@ -16,32 +17,18 @@ export async function loader(args: LoaderFunctionArgs) {
 
 export default function AppPages() {
   const { app } = useLoaderData<typeof loader>()
+  const isTry = useLocation().pathname.replace(/\/$/, '').endsWith('/try')
   const path = `/settings/developers/apps/${app.id}`
   return (
     <>
       <PageHead title={`Developers › Apps › ${app.name}`} />
       <nav aria-label="App" className="mb-6">
         <ul className="flex gap-1">
-          <Tab to={path} name="The app" />
-          <Tab to={`${path}/try`} name="Try it" />
+          <Tab to={path} name="The app" isCurrent={!isTry} />
+          <Tab to={`${path}/try`} name="Try it" isCurrent={isTry} />
         </ul>
       </nav>
       <Outlet />
     </>
-  )
-}
-
-function Tab({ to, name }: { to: string; name: string }) {
-  return (
-    <li>
-      <NavLink
-        to={to}
-        end
-        prefetch="intent"
-        className="block whitespace-nowrap rounded-full px-3 py-1 text-sm font-medium text-muted hover:bg-sunken hover:text-ink aria-[current]:bg-ink aria-[current]:text-canvas"
-      >
-        {name}
-      </NavLink>
-    </li>
   )
 }

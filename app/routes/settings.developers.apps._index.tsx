@@ -3,6 +3,7 @@ import { Form, Link, useActionData, useLoaderData } from '@remix-run/react'
 import { AppWindow, ChevronRight } from 'lucide-react'
 import type { Api } from '../../server/router.ts'
 import { answer, problemOf, signedIn } from '../api.ts'
+import { mayManage } from '../may.ts'
 import { NewApp } from '../registration.ts'
 import { AppForm } from '../ui/app-form.tsx'
 import { AppMark } from '../ui/app-mark.tsx'
@@ -16,7 +17,7 @@ export const meta: MetaFunction = () => [{ title: 'Developers › Apps · Punctu
 
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
-  const mayMake = member.role === 'owner' || member.role === 'admin'
+  const mayMake = mayManage(member.role)
   const asked = Object.fromEntries(new URL(args.request.url).searchParams)
   return json({ mayMake, asked, apps: mayMake ? await api.apps.list() : [] })
 }

@@ -1,4 +1,5 @@
 import { useRouteLoaderData } from '@remix-run/react'
+import { mayManage } from '../may.ts'
 import type { loader } from '../root.tsx'
 
 /** The signed-in person with the organisations that they may look at, or null. */
@@ -14,5 +15,5 @@ export function useZone(): string {
 /** What to offer at all: the procedures refuse the rest, whatever a page shows. */
 export function useMay(): { write: boolean; manage: boolean } {
   const role = useAccount()?.role ?? 'viewer'
-  return { write: role !== 'viewer', manage: role === 'owner' || role === 'admin' }
+  return { write: role !== 'viewer', manage: mayManage(role) }
 }

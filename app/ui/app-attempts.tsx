@@ -22,11 +22,6 @@ const steps: Record<string, string> = {
 const outcomes: Record<string, string> = {
   redirect_uri: 'Refused, nobody was sent back',
   access_denied: 'Denied',
-  invalid_request: 'Refused (invalid_request)',
-  invalid_client: 'Refused (invalid_client)',
-  invalid_grant: 'Refused (invalid_grant)',
-  invalid_scope: 'Refused (invalid_scope)',
-  unsupported_response_type: 'Refused (unsupported_response_type)',
 }
 
 const fine: Record<string, string> = { consent: 'Approved', token: 'A token was given' }
@@ -57,7 +52,7 @@ function Row({ attempt: { at, step, outcome, description, address } }: { attempt
       <div className="min-w-0">
         <p>
           <span className="font-medium">{steps[step] ?? step}</span>:{' '}
-          {isGood ? (fine[step] ?? 'Fine') : (outcomes[outcome] ?? outcome)}
+          {isGood ? (fine[step] ?? 'Fine') : (outcomes[outcome] ?? `Refused (${outcome})`)}
         </p>
         {description ? <p className="text-muted">{description}</p> : null}
         <p className="text-muted">

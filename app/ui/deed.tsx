@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react'
+import type { Scope } from '../../server/forms.ts'
 import { Instant } from './instant.tsx'
+import { scopeWords } from './scopes.ts'
 
 type Entry = {
   at: string
@@ -12,7 +14,7 @@ type Entry = {
   detail: Record<string, unknown>
 }
 
-const words: Record<string, (subject: ReactNode) => ReactNode> = {
+const words: Record<string, (subject: ReactNode, reason: unknown) => ReactNode> = {
   'key.created': (key) => <>made the API key {key}</>,
   'key.revoked': (key) => <>revoked the API key {key}</>,
   'app.created': (app) => <>registered the app {app}</>,
@@ -22,8 +24,8 @@ const words: Record<string, (subject: ReactNode) => ReactNode> = {
   'consent.approved': (app) => <>let {app} in</>,
   'consent.denied': (app) => <>denied {app}</>,
   'consent.revoked': (app) => <>stopped {app}</>,
-  'token.issued': () => <>got a token for its code</>,
-  'token.revoked': () => <>lost a token</>,
+  'token.issued': () => <>was given access</>,
+  'token.revoked': (_app, reason) => (reason ? <>lost its access</> : <>gave its access back</>),
 }
 
 const actors: Record<string, string> = { app: 'the app', api_key: 'the key', operator: 'the operator' }
@@ -38,7 +40,7 @@ export function Deed({ deed }: { deed: Entry }) {
       <p className="break-words">
         {kind ? `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ` : ''}
         <span className="font-medium">{actorName}</span>{' '}
-        {words[action]?.(subject) ?? (
+        {words[action]?.(subject, detail.reason) ?? (
           <>
             {action} {subject}
           </>
@@ -60,7 +62,7 @@ export function Deed({ deed }: { deed: Entry }) {
 function more(subjectName: string, detail: Record<string, unknown>): string[] {
   const { scopes, channelIds, formerName, redirectUris, formerRedirectUris, picture, overlap, reason } = detail
   return [
-    Array.isArray(scopes) ? scopes.join(', ') : '',
+    ...(Array.isArray(scopes) ? scopes.map((scope) => scopeWords[scope as Scope] ?? scope) : []),
     channelIds === 'all' ? 'all channels' : '',
     Array.isArray(channelIds) ? `${channelIds.length} ${channelIds.length === 1 ? 'channel' : 'channels'}` : '',
     typeof formerName === 'string' && formerName !== subjectName ? `called ${formerName} before` : '',

@@ -5,7 +5,7 @@ export function PageHead({ title, lead, children }: { title: string; lead?: Reac
   return (
     <div className="mb-6 flex flex-wrap items-center justify-between gap-x-4 gap-y-3">
       <div className="min-w-0">
-        <h1 tabIndex={-1} className="text-2xl font-semibold tracking-tight">
+        <h1 tabIndex={-1} className="break-words text-2xl font-semibold tracking-tight">
           {title}
         </h1>
         {lead ? <p className="mt-1 text-muted">{lead}</p> : null}

@@ -96,12 +96,13 @@ describe('Developers › Apps', () => {
     await page.getByLabel('Description').fill('Half written')
     await page.getByRole('button', { name: 'Remove picture' }).click()
     await page.getByText('The picture is removed.').waitFor()
-    expect(await page.locator('main img').count()).toBe(0)
+    await expect.poll(() => page.locator('main img').count()).toBe(0)
     expect(await page.getByRole('button', { name: 'Remove picture' }).count()).toBe(0)
     expect(await page.getByLabel('Description').inputValue()).toBe('Half written')
     expect((await fetch(src)).status).toBe(404)
     await page.goto('/settings/activity')
-    await page.getByText('Ada changed the app Pictured').waitFor()
+    await page.getByText('Ada changed the app Pictured').first().waitFor()
+    await page.getByText('picture removed').waitFor()
   })
 
   test('a picture that is none costs neither the app nor the one showing of its secret', async () => {
@@ -125,16 +126,20 @@ describe('Developers › Apps', () => {
   test('rotating ends the old secret at once, unless the overlap was chosen', async () => {
     const { page, app } = await maker()
     await page.goto(app.path)
-    const rotated = async () => {
-      const before = await page.getByText('The new secret').count()
+    const rotated = async (overlap: string, before: string) => {
+      await page.getByLabel(overlap).check()
       await page.getByRole('button', { name: 'Rotate secret' }).click()
-      if (!before) await page.getByText('The new secret').waitFor()
-      return page.locator('code', { hasText: /^pcs_/ })
+      await page.getByText('The new secret', { exact: true }).waitFor()
+      await expect.poll(() => shown.textContent()).not.toBe(before)
+      return (await shown.textContent())!
     }
-    const second = (await (await rotated()).textContent())!
+    const shown = page.locator('code', { hasText: /^pcs_/ })
+    await page.getByRole('button', { name: 'Rotate secret' }).click()
+    await page.getByText('Choose what becomes of the old one.').waitFor()
+    expect(await errorFor(app, app.clientSecret)).toBe('invalid_grant')
+    const second = await rotated('The old one fails at once', '')
     expect(await errorFor(app, app.clientSecret)).toBe('invalid_client')
-    await page.getByLabel('The old one stays good for 24 hours').check()
-    await expect.poll(async () => (await rotated()).textContent()).not.toBe(second)
+    await rotated('The old one stays good for 24 hours', second)
     await page.getByText('good until').first().waitFor()
     expect(await errorFor(app, second)).toBe('invalid_grant')
   })
@@ -208,7 +213,7 @@ test('the trail says who did what, newest first, and turns its pages', async () 
   await page.goto('/settings/activity')
   const lines = await page.getByRole('listitem').locator('p:first-child').allTextContents()
   expect(lines.slice(-3)).toEqual([
-    'The app Calendar got a token for its code',
+    'The app Calendar was given access',
     'Ada let Calendar in',
     'Ada registered the app Calendar',
   ])

@@ -66,7 +66,7 @@ async function runDeveloper(): Promise<{ key: string; rotated: string }> {
   const made = await browser.post('/settings/developers/access', { name: 'k', scopes: 'posts:read' })
   const key = made.text.match(/pak_live_\w+/)![0]
   const { id } = f.app
-  const rotation = await browser.post(`/settings/developers/apps/${id}?index`, { intent: 'rotate', id, overlap: 'on' })
+  const rotation = await browser.post(`/settings/developers/apps/${id}?index`, { intent: 'rotate', id, overlap: 'yes' })
   const rotated = rotation.text.match(/pcs_[\w-]+/)![0]
   hear(made, key)
   hear(rotation, rotated)
