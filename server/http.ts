@@ -9,8 +9,9 @@ import type { Logger } from 'pino'
 import { FileNotFound } from '../db/files.ts'
 import { isMigrated } from '../db/migrate.ts'
 import { type Actor, memberOf } from './actor.ts'
+import { addressOf } from './address.ts'
 import { Failure, problemFrom } from './errors.ts'
-import { oauthEndpoints, openerPolicy } from './oauth-http.ts'
+import { isOAuthEndpoint, oauthEndpoints, openerPolicy, sendFailure } from './oauth-http.ts'
 import { reference } from './reference.ts'
 import { boundBody } from './request-body.ts'
 import { requestLog } from './request-log.ts'
@@ -88,7 +89,9 @@ function refuseWhileDraining({ installation, isDraining }: Serving): express.Req
   return (req, res, next) => {
     if (!isDraining()) return next()
     res.set('Connection', 'close')
-    sendProblem(installation, req, res, new Failure('unavailable', { retryAfterSeconds: 5 }))
+    const failure = new Failure('unavailable', { retryAfterSeconds: 5 })
+    if (isOAuthEndpoint(req)) return sendFailure(req, res, failure)
+    sendProblem(installation, req, res, failure)
   }
 }
 
@@ -97,7 +100,7 @@ function demandHost({ env: { appUrl, baseUrl } }: Installation): express.Request
   const [appHost, apiHost] = [new URL(appUrl).host, new URL(baseUrl).host]
   return (req, res, next) => {
     if (appHost === apiHost) return next()
-    const isForMachines = /^\/public(\/|$)|^\/\.well-known\/oauth-|^\/oauth\/(token|revoke|introspect)$/.test(req.path)
+    const isForMachines = /^\/public(\/|$)|^\/\.well-known\/oauth-/.test(req.path) || isOAuthEndpoint(req)
     if (req.headers.host === (isForMachines ? apiHost : appHost)) return next()
     res.status(404).type('text').send(`This is not served here. Pages: ${appUrl}. API: ${baseUrl}.\n`)
   }
@@ -245,7 +248,7 @@ async function loadContext(installation: Installation, req: express.Request, res
   const token = cookie.read(req.headers.cookie ?? '')
   const member = token ? await memberOf(db, token) : null
   res.locals.actor = member ?? undefined
-  const context = { ...installation, actor: member, log: req.log, address: req.ip ?? '', idempotency: null }
+  const context = { ...installation, actor: member, log: req.log, address: addressOf(req), idempotency: null }
   return {
     api: apiFor(context),
     reference: () => reference(env),

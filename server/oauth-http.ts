@@ -1,4 +1,5 @@
 import express from 'express'
+import { addressOf } from './address.ts'
 import { problemFrom } from './errors.ts'
 import { scopes } from './forms.ts'
 import {
@@ -29,13 +30,18 @@ const known = new Set(
 export function oauthEndpoints(installation: Installation): express.Router {
   const router = express.Router({ strict: true, caseSensitive: true })
   const body = express.raw({ type: () => true, limit: BodyBytes })
-  router.all('/oauth/token', commonHeaders, body, endpoint(installation, 'token', token))
-  router.all('/oauth/revoke', commonHeaders, body, endpoint(installation, 'revoke', revocation))
-  router.all('/oauth/introspect', commonHeaders, body, endpoint(installation, 'introspect', introspection))
+  router.all('/oauth/token', body, endpoint(installation, 'token', token))
+  router.all('/oauth/revoke', body, endpoint(installation, 'revoke', revocation))
+  router.all('/oauth/introspect', body, endpoint(installation, 'introspect', introspection))
   router.all('/.well-known/oauth-authorization-server', document(serverMetadata(installation)))
   router.all('/.well-known/oauth-protected-resource', document(resourceMetadata(installation)))
   router.use(unreadable)
   return router
+}
+
+/** Whether what is asked for answers in the dialect of OAuth, refusals included. */
+export function isOAuthEndpoint({ path }: { path: string }): boolean {
+  return /^\/oauth\/(token|revoke|introspect)$/.test(path)
 }
 
 /**
@@ -84,10 +90,14 @@ function endpoint(
   does: (call: Call) => Promise<unknown>,
 ): express.RequestHandler {
   return (req, res) => {
-    if (req.method === 'OPTIONS') return void res.set(preflight('POST')).status(204).end()
+    if (req.method === 'OPTIONS')
+      return void res
+        .set({ ...common, ...preflight('POST') })
+        .status(204)
+        .end()
     if (req.method !== 'POST')
       return void sendError(res, 405, 'invalid_request', 'This endpoint takes POST.', { Allow: 'POST, OPTIONS' })
-    answer(installation, req, { endpoint: name, address: req.ip ?? '' }, does).then(
+    answer(installation, req, { endpoint: name, address: addressOf(req) }, does).then(
       (body) => send(res, 200, body),
       (error: unknown) => sendFailure(req, res, error),
     )
@@ -161,10 +171,12 @@ async function clientOf(
   parameters: Parameters,
   caller: Caller,
 ): Promise<Client> {
+  const { authorization = '' } = req.headers
   const basic = basicOf(req.headers.authorization)
   const [clientId, secret] = [parameters.get('client_id') ?? null, parameters.get('client_secret') ?? null]
   if (!basic) return authenticateClient(installation, { clientId, secret }, caller)
-  if (secret !== null || (clientId !== null && basic.clientId !== null && clientId !== basic.clientId))
+  const isOther = clientId !== null && basic.clientId !== null && clientId !== basic.clientId
+  if (/^basic\b/i.test(authorization) && (secret !== null || isOther))
     throw new OAuthError('invalid_request', 'Send the client secret once: by HTTP Basic or in the body.')
   return authenticateClient(installation, basic, caller)
 }
@@ -192,7 +204,8 @@ function demand(parameters: Parameters, name: string): string {
   return value
 }
 
-function sendFailure(req: Request, res: Response, error: unknown): void {
+/** Answer one of the endpoints with what went wrong (RFC 6749 §5.2). */
+export function sendFailure(req: Request, res: Response, error: unknown): void {
   if (error instanceof OAuthError) {
     const isClient = error.error === 'invalid_client'
     const challenge =
@@ -204,9 +217,9 @@ function sendFailure(req: Request, res: Response, error: unknown): void {
   const headers = retryAfterSeconds === null ? {} : { 'Retry-After': String(retryAfterSeconds) }
   // The one registered code that tells a client to come back. At invalid_client some throw their credentials away.
   if (status === 429) return void sendError(res, 429, 'temporarily_unavailable', detail, headers)
+  if (status === 503) return void sendError(res, 503, 'temporarily_unavailable', detail, headers)
   req.log.error({ err: error }, 'request failed')
-  const code = status === 503 ? 'temporarily_unavailable' : 'server_error'
-  sendError(res, status === 503 ? 503 : 500, code, 'Something went wrong on our side.', headers)
+  sendError(res, 500, 'server_error', 'Something went wrong on our side.', headers)
 }
 
 // A body that is too large, or broken off, before any endpoint saw it.
@@ -232,13 +245,10 @@ function sendError(
 
 // Not res.json: Express would add an ETag, a digest of the token.
 function send(res: Response, status: number, body: unknown): void {
-  res.status(status).type('application/json').end(JSON.stringify(body))
+  res.status(status).set(common).type('application/json').end(JSON.stringify(body))
 }
 
-function commonHeaders(_req: Request, res: Response, next: express.NextFunction): void {
-  res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache', 'Access-Control-Allow-Origin': '*' })
-  next()
-}
+const common = { 'Cache-Control': 'no-store', Pragma: 'no-cache', 'Access-Control-Allow-Origin': '*' }
 
 function preflight(method: string) {
   return {

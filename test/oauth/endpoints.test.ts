@@ -1,4 +1,8 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createApp } from '../../server/http.ts'
 import { type Answer, anApp, aToken, basic, credentials, type Flow, me, openFlow, post, send } from './flow.ts'
 
 // Revocation, introspection, the metadata documents and what the public API says of itself, on two hosts.
@@ -171,3 +175,33 @@ test('RFC 6750 3, RFC 9728 5.1: the public API says how to authenticate, and whe
     expect(answer.headers.get('www-authenticate')).toBe(`Bearer realm="punctual", error="invalid_token", ${where}`)
   }
 })
+
+test.each(['token', 'revoke', 'introspect'])(
+  'while the process drains, /oauth/%s refuses in its own dialect',
+  async (path) => {
+    const log = pino({ level: 'silent' })
+    const serving = {
+      installation: f.installation,
+      log,
+      build: {} as never,
+      publicDir: '/none',
+      isDraining: () => true,
+    }
+    const server = createApp(serving).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const { status, headers, json } = await post({ baseUrl: `http://127.0.0.1:${port}` }, path, credentials(f.app))
+    server.close()
+    expect([status, json]).toEqual([
+      503,
+      { error: 'temporarily_unavailable', error_description: expect.stringMatching(/^[\x20-\x7e]+$/) },
+    ])
+    expect(headers.get('content-type')).toMatch(/^application\/json/)
+    for (const [name, value] of [
+      ['retry-after', '5'],
+      ['cache-control', 'no-store'],
+      ['pragma', 'no-cache'],
+    ])
+      expect(headers.get(name!)).toBe(value)
+  },
+)

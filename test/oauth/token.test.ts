@@ -145,6 +145,11 @@ describe('client authentication (RFC 6749 2.3.1, 5.2)', () => {
     expectError(await post(f, 'token', { ...form, client_id: other.clientId }, basic(f.app)), 400, 'invalid_request')
   })
 
+  test('another scheme is none of ours, and the secret in the body beside it was not sent twice', async () => {
+    const form = { ...grant, code: 'x', ...credentials(f.app) }
+    expectError(await post(f, 'token', form, { authorization: 'Bearer x' }), 401, 'invalid_client', Challenge)
+  })
+
   test('Basic with the same client_id in the body, with form-encoded halves and in any case of the scheme works', async () => {
     const encode = (text: string) => [...text].map((c) => `%${c.charCodeAt(0).toString(16)}`).join('')
     const halves = btoa(`${encode(f.app.clientId)}:${encode(f.app.clientSecret)}`)
