@@ -198,18 +198,26 @@ test('an Idempotency-Key replays no post to a token that may not see it', async 
 })
 
 test('a token reaches one organisation only, also where its approver belongs to more', async () => {
-  const foreign = await make(all, post(channels))
-  const elsewhere = await aToken(f, f.app, {}, queryFor(f.app))
-  expect((await call(elsewhere, 'GET', `/posts/${foreign}`)).status).toBe(200)
-  const url = await approved(f, queryFor(f.app), {}, f.maker)
-  const form = { grant_type: 'authorization_code', code: url.searchParams.get('code')! }
-  const answer = await fetch(`${f.baseUrl}/oauth/token`, {
-    method: 'POST',
-    body: new URLSearchParams({ ...form, client_id: f.app.clientId, client_secret: f.app.clientSecret }),
-  })
-  const { access_token: makers } = (await answer.json()) as { access_token: string }
-  expectProblem(await call(makers, 'GET', `/posts/${foreign}`), 404, 'not_found')
-  expect(idsOf(await call(makers, 'GET', '/channels'))).not.toContain(channels[0])
+  const home = f.approver.organisationId
+  const other = f.maker.organisationId
+  await f.db.execute(sql`
+    insert into memberships (organisation_id, account_id, role) values (${other}, ${f.approver.accountId}, 'owner')`)
+  const sides = [
+    { channelId: channels[0]!, token: await aToken(f, f.app, { organisationId: home }) },
+    { channelId: await channel(other), token: await aToken(f, f.app, { organisationId: other }) },
+  ]
+  const posts = [
+    await make(sides[0]!.token, post([sides[0]!.channelId])),
+    await make(sides[1]!.token, post([sides[1]!.channelId])),
+  ]
+  for (const [mine, { token, channelId }] of sides.entries()) {
+    expect((await call(token, 'GET', `/posts/${posts[mine]}`)).status).toBe(200)
+    expectProblem(await call(token, 'GET', `/posts/${posts[1 - mine]}`), 404, 'not_found')
+    expectProblem(await call(token, 'DELETE', `/posts/${posts[1 - mine]}`), 404, 'not_found')
+    expect(idsOf(await call(token, 'GET', '/posts?limit=100'))).not.toContain(posts[1 - mine])
+    const seen = idsOf(await call(token, 'GET', '/channels'))
+    expect([seen.includes(channelId), seen.includes(sides[1 - mine]!.channelId)]).toEqual([true, false])
+  }
 })
 
 test('its last use is kept, and shown under Approved apps', async () => {
