@@ -1,4 +1,6 @@
+import { join } from 'node:path'
 import { and, eq, sql } from 'drizzle-orm'
+import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accounts, memberships } from '../../db/schema.ts'
 import { until } from '../processes.ts'
@@ -129,6 +131,24 @@ test('a code used again while its app is deleted waits for its turn: the one is 
   expect([replay.json.error, deleted]).toEqual(['invalid_grant', 'done'])
 })
 
+test('an exchange that is half done when its app is deleted ends first, and its token with the app', async () => {
+  const app = await newApp()
+  const code = await aCode(f, app)
+  const waiting = async () =>
+    (await f.db.execute(sql`select from pg_stat_activity where wait_event_type = 'Lock'`)).length
+  const ended = await f.db.transaction(async (tx) => {
+    await tx.execute(sql`lock table activity in exclusive mode`) // the code is redeemed, and not told of yet
+    const exchanged = exchange(f, app, code)
+    await until(async () => (await waiting()) === 1)
+    const deleted = failureOf(f.maker.api.apps.delete({ id: app.id, name: app.name }))
+    await until(async () => (await waiting()) === 2)
+    return () => Promise.all([exchanged, deleted])
+  })
+  const [{ status, json }, deleted] = await ended()
+  expect([status, deleted]).toEqual([200, 'done'])
+  expect(await statusOf(json.access_token)).toBe(401)
+})
+
 test('an app whose token it gave back, or whose code was never fetched in time, is let in no longer', async () => {
   const app = await newApp()
   const lineOf = async () => (await f.approver.api.approvedApps.list()).find(({ id }) => id === app.id)
@@ -220,12 +240,21 @@ test("a token outlives its approver's membership, and their account", async () =
   expect(await statusOf(token)).toBe(401)
 })
 
+async function aPicture(): Promise<string> {
+  const path = join(f.site.dataDir, 'picture.png')
+  await sharp({ create: { width: 2, height: 2, channels: 3, background: 'red' } })
+    .png()
+    .toFile(path)
+  return path
+}
+
 test('the trail names every step, who and from where, in the organisation that it concerns', async () => {
   const [maker, approver] = [await aPerson(f.installation, 'M'), await aPerson(f.installation, 'A')]
   const app = await anApp(maker)
   const { id, name, redirectUri } = app
   const { clientSecret } = await maker.api.apps.rotate({ id })
   await maker.api.apps.update({ id, name, redirectUris: [redirectUri, 'https://new.example/'] })
+  await maker.api.apps.setPicture({ id, path: await aPicture() })
   const key = await maker.api.keys.create({ name: 'Feed' })
   await maker.api.keys.revoke({ id: key.id })
   await approved(f, queryFor(app), { decision: 'deny' }, approver)
@@ -239,11 +268,11 @@ test('the trail names every step, who and from where, in the organisation that i
   const actions = (entries: { action: string }[]) => entries.map(({ action }) => action)
   const made = await trail(maker)
   expect(actions(made)).toEqual([
-    ...['app.deleted', 'key.revoked', 'key.created', 'app.updated', 'app.secret_rotated', 'app.created'],
+    ...['app.deleted', 'key.revoked', 'key.created', 'app.updated', 'app.updated', 'app.secret_rotated', 'app.created'],
   ])
-  expect(made.find(({ action }) => action === 'app.updated')?.detail).toEqual({
-    ...{ redirectUris: [redirectUri, 'https://new.example/'], formerRedirectUris: [redirectUri], formerName: name },
-  })
+  const changes = made.filter(({ action }) => action === 'app.updated').map(({ detail }) => detail)
+  const redirects = { redirectUris: [redirectUri, 'https://new.example/'], formerRedirectUris: [redirectUri] }
+  expect(changes).toEqual([{ picture: 'changed' }, { ...redirects, formerName: name }])
   const told = await trail(approver)
   expect(actions(told)).toEqual([
     ...['consent.revoked', 'consent.approved', 'token.revoked', 'token.issued', 'consent.approved', 'consent.denied'],

@@ -3,7 +3,18 @@ import { eq, sql } from 'drizzle-orm'
 import sharp from 'sharp'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { accounts, apps, connectFlows, deliveries, grants, media, type Role } from '../../db/schema.ts'
+import {
+  accessTokens,
+  accounts,
+  appSecrets,
+  apps,
+  authorizationCodes,
+  connectFlows,
+  deliveries,
+  grants,
+  media,
+  type Role,
+} from '../../db/schema.ts'
 import { type Actor, credentialHolder } from '../../server/actor.ts'
 import { createKey } from '../../server/keys.ts'
 import { appRouter } from '../../server/router.ts'
@@ -291,4 +302,23 @@ test('the database itself refuses a post on another organisation\u2019s channel'
   const [mine, foreign] = [await thingsOf(ours), await thingsOf(theirs)]
   const move = w.db.update(deliveries).set({ channelId: foreign.channelId }).where(eq(deliveries.postId, mine.postId))
   await expect(move).rejects.toMatchObject({ cause: { code: '23503' } })
+})
+
+test('the database itself refuses a code or a token of one organisation on the consent of another, and a second token', async () => {
+  const [mine, foreign] = [await thingsOf(ours), await thingsOf(theirs)]
+  const [grant] = await w.db.select().from(grants).where(eq(grants.appId, foreign.appId))
+  const given = { grantId: grant!.id, appId: foreign.appId, redirectUri: '', wasRedirectNamed: false }
+  const theirIds = { organisationId: foreign.organisationId }
+  const hash = () => digest(uuidv7())
+  const aToken = (row: object) => w.db.insert(accessTokens).values({ ...given, ...theirIds, ...row, tokenHash: hash() })
+  const aCode = (row: object) =>
+    w.db.insert(authorizationCodes).values({ ...given, ...theirIds, ...row, codeHash: hash(), expiresAt: new Date() })
+  for (const row of [{ organisationId: mine.organisationId }, { appId: mine.appId }]) {
+    await expect(aToken(row)).rejects.toMatchObject({ cause: { code: '23503' } })
+    await expect(aCode(row)).rejects.toMatchObject({ cause: { code: '23503' } })
+  }
+  await aToken({})
+  await expect(aToken({})).rejects.toMatchObject({ cause: { code: '23505' } })
+  const secret = { organisationId: mine.organisationId, appId: foreign.appId, secretHash: hash(), last4: 'abcd' }
+  await expect(w.db.insert(appSecrets).values(secret)).rejects.toMatchObject({ cause: { code: '23503' } })
 })
