@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import express, { type Request, type Response } from 'express'
+import express, { type NextFunction, type Request, type Response } from 'express'
 import * as oauth from 'oauth4webapi'
 
 // An app that posts for its users. Register http://localhost:4000/callback, set CLIENT_ID and CLIENT_SECRET, run it.
 const { PUNCTUAL_API = 'http://localhost:3000', CLIENT_ID = '', CLIENT_SECRET = '', PORT = '4000' } = process.env
+if (!CLIENT_ID || !CLIENT_SECRET) throw new Error('Set CLIENT_ID and CLIENT_SECRET.')
 const redirectUri = `http://localhost:${PORT}/callback`
 const client = { client_id: CLIENT_ID }
 const auth = oauth.ClientSecretBasic(CLIENT_SECRET)
@@ -32,10 +33,11 @@ async function connect(req: Request, res: Response) {
 async function finish(req: Request, res: Response) {
   const visitor = visitorOf(req, res)
   const { state, verifier } = visitor
-  const answer = new URL(req.url, redirectUri)
-  if (!state || !verifier) return void res.status(400).send('This was not begun in this browser.')
-  if (answer.searchParams.get('error') === 'access_denied') return void res.status(403).send('You said no.')
-  const code = oauth.validateAuthResponse(as, client, answer, state) // throws unless state and issuer are right
+  if (!state || !verifier) return void res.status(400).send('This was not begun in this browser, or is done.')
+  // Throws when state or issuer are not right, and what the answer says if it says no.
+  const code = oauth.validateAuthResponse(as, client, new URL(req.url, redirectUri), state)
+  delete visitor.state // an answer is taken once
+  delete visitor.verifier
   const got = await oauth.authorizationCodeGrantRequest(as, client, auth, code, redirectUri, verifier, insecure)
   visitor.token = (await oauth.processAuthorizationCodeResponse(as, client, got)).access_token
   res.redirect('/')
@@ -60,6 +62,15 @@ async function disconnect(req: Request, res: Response) {
   res.redirect('/')
 }
 
+// Whatever goes wrong is said in a sentence, as text: part of it came from outside.
+function explain(error: unknown, _req: Request, res: Response, next: NextFunction) {
+  if (error instanceof oauth.OperationProcessingError) return void res.status(400).send('This answer is not for you.')
+  if (!(error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError))
+    return next(error)
+  const said = error.error === 'access_denied' ? 'You said no.' : `${error.error}: ${error.error_description}`
+  res.status(400).type('text').send(said)
+}
+
 function visitorOf(req: Request, res: Response): Visitor {
   const known = visitors.get(req.headers.cookie?.match(/visitor=([\w-]+)/)?.[1] ?? '')
   if (known) return known
@@ -78,4 +89,5 @@ app.get('/connect', (req, res, next) => void connect(req, res).catch(next))
 app.get('/callback', (req, res, next) => void finish(req, res).catch(next))
 app.post('/post', (req, res, next) => void post(req, res).catch(next))
 app.post('/disconnect', (req, res, next) => void disconnect(req, res).catch(next))
-app.listen(Number(PORT))
+app.use(explain)
+app.listen(Number(PORT), () => process.stdout.write(`http://localhost:${PORT}\n`))

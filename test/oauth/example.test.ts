@@ -74,8 +74,22 @@ test('the example app refuses an answer that this browser did not ask for, and t
   const stolen = String(await attacker.connect())
   expect((await victim.go(stolen)).status).toBe(400)
   await victim.connect()
-  expect((await victim.go(stolen)).status).toBe(500) // state differs
+  expect(await victim.go(stolen)).toMatchObject({ status: 400, text: 'This answer is not for you.' }) // state differs
   expect((await victim.go(String(await victim.connect({ decision: 'deny' })))).text).toBe('You said no.')
+})
+
+test('the example app takes an answer once, and says in words what an answer says', async () => {
+  const { go, connect } = await aBrowser()
+  const answer = String(await connect())
+  expect((await go(answer)).headers.get('location')).toBe('/')
+  expect(await go(answer)).toMatchObject({ status: 400, text: 'This was not begun in this browser, or is done.' })
+
+  const { headers } = await go('/connect')
+  const url = new URL(headers.get('location')!)
+  url.searchParams.set('scope', 'mistyped')
+  const refused = await f.approver.api.authorize.begin({ query: url.search.slice(1) })
+  const said = await go(refused.kind === 'redirect' ? refused.url : '')
+  expect(said).toMatchObject({ status: 400, text: expect.stringMatching(/^invalid_scope: \w/) })
 })
 
 test('docs/oauth.md shows the example app as it runs here', async () => {
