@@ -1,9 +1,14 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { organisations } from '../../db/schema.ts'
 import { record } from '../../server/activity.ts'
 import { anOrganisation } from '../builders.ts'
 import { testDatabase } from '../database.ts'
+import { testSite } from '../processes.ts'
+
+const Root = `${import.meta.dirname}/../..`
 
 // The trail as its table keeps it, whoever writes: a bug of ours or a person at the database's prompt.
 
@@ -45,4 +50,22 @@ test('the trail goes with its organisation, and nobody else’s does', async () 
   const other = await aTrail()
   await database.db.delete(organisations).where(eq(organisations.id, organisationId))
   expect([await lengthOf(organisationId), await lengthOf(other)]).toEqual([0, 1])
+})
+
+test('a key that the operator makes at the command line stands in the trail', async () => {
+  const site = await testSite(database.url)
+  const command = 'server/admin.ts create-account --email op@example.org --organisation Op --api-key --password'
+  const args = [...command.split(' '), 'correct horse']
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    cwd: Root,
+    env: { NODE_ENV: 'test', ...site.env },
+  })
+  await site.end()
+  const { organisation } = JSON.parse(stdout)
+  const [deed] = await database.db.execute(sql`
+    select action, actor_kind, actor_name, subject_name from activity where organisation_id = ${organisation.id}`)
+  expect(deed).toEqual({
+    ...{ action: 'key.created', actor_kind: 'operator', actor_name: 'at the command line' },
+    subject_name: 'made by the operator',
+  })
 })
