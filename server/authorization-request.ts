@@ -17,16 +17,24 @@ export type AuthorizationRequest = Way & {
 export type Way = { redirectUri: string; wasRedirectNamed: boolean; state: string | null }
 
 /** Shown to the person and never redirected: who asks, or where the answer should go, is not certain (§4.1.2.1). */
-export class PageError extends Error {}
+export class PageError extends Error {
+  readonly forMaker: string // what the app's maker is told besides
+  constructor(message: string, forMaker = message) {
+    super(message)
+    this.forMaker = forMaker
+  }
+}
 
 /** Sent back to the client's redirect URI (§4.1.2.1). */
 export class RedirectError extends Error {
   readonly error: string
   readonly way: Way
-  constructor(error: string, description: string, way: Way) {
+  readonly forMaker: string
+  constructor(error: string, description: string, way: Way, forMaker = description) {
     super(description)
     this.error = error
     this.way = way
+    this.forMaker = forMaker
   }
 }
 
@@ -57,8 +65,8 @@ export function clientIdOf(parameters: Parameters): string {
  */
 export function checkRequest(parameters: Parameters, client: Client): AuthorizationRequest {
   const way = wayOf(parameters, client)
-  const fail = (error: string, description: string): never => {
-    throw new RedirectError(error, description, way)
+  const fail = (error: string, description: string, forMaker?: string): never => {
+    throw new RedirectError(error, description, way, forMaker)
   }
   const one = (name: string): string | null => {
     const values = parameters.get(name) ?? []
@@ -72,7 +80,9 @@ export function checkRequest(parameters: Parameters, client: Client): Authorizat
   const responseType = one('response_type')
   if (responseType === null) fail('invalid_request', 'response_type is missing.')
   if (responseType !== 'code') fail('unsupported_response_type', 'response_type must be code.')
-  const scopes = scopesIn(one('scope')) ?? fail('invalid_scope', 'scope names something that does not exist.')
+  const scope = one('scope')
+  const named = `scope is ${scope?.slice(0, 300)}. There are, with a space between: ${allScopes.join(' ')}.`
+  const scopes = scopesIn(scope) ?? fail('invalid_scope', 'scope names something that does not exist.', named)
   return { ...way, scopes, codeChallenge: challengeIn(one('code_challenge'), one('code_challenge_method'), fail) }
 }
 
@@ -91,8 +101,10 @@ function wayOf(parameters: Parameters, { redirectUris }: Client): Way {
   const named = parameters.get('redirect_uri') ?? []
   if (named.length > 1) throw new PageError('The request names more than one redirect_uri.')
   const redirectUri = named.length === 0 ? redirectUris[0]! : decode(named[0]!)
-  if (redirectUri === null || !isRegistered(redirectUris, redirectUri))
-    throw new PageError('The redirect_uri of the request is not one that the app has registered, byte for byte.')
+  if (redirectUri === null || !isRegistered(redirectUris, redirectUri)) {
+    const message = 'The redirect_uri of the request is not one that the app has registered, byte for byte.'
+    throw new PageError(message, `redirect_uri is ${named[0]!.slice(0, 300)}, which is not registered, byte for byte.`)
+  }
   const states = parameters.get('state') ?? []
   const state = states.length === 1 ? asItCame(states[0]!) : ''
   const isReturned = state !== '' && state.length <= StateLength

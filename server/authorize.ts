@@ -121,7 +121,7 @@ async function refusal(ctx: Context, app: AppRow, error: unknown): Promise<Begun
   if (!(error instanceof PageError) && !(error instanceof RedirectError)) throw error
   const outcome = error instanceof RedirectError ? error.error : 'redirect_uri'
   if (outcome !== 'server_error')
-    await noteAttempt(ctx.db, app, { step: 'authorize', outcome, description: error.message })
+    await noteAttempt(ctx.db, app, { step: 'authorize', outcome, description: error.forMaker })
   if (error instanceof PageError) return { kind: 'refused', message: error.message }
   const parameters = { error: error.error, error_description: error.message }
   return { kind: 'redirect', url: answerUrl(error.way, ctx.env.baseUrl, parameters) }

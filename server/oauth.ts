@@ -11,6 +11,7 @@ import type { Installation } from './trpc.ts'
 
 const ReplayGraceSeconds = 10 // a retry after a lost answer is no theft
 const UnknownClient = 'The client is unknown or its secret is wrong.'
+const NoSecret = 'No client secret came: send client_secret in the body, or HTTP Basic.'
 
 /** An error of the token, revocation and introspection endpoints (RFC 6749 §5.2). The message is its description: ASCII, echoing nothing. */
 export class OAuthError extends Error {
@@ -48,7 +49,7 @@ export async function authenticateClient(
 ): Promise<Client> {
   const client = await boundFailures(db, env.authRateLimit, caller.address, () => clientWith(db, shown, caller))
   if (client) return client
-  throw new OAuthError('invalid_client', UnknownClient)
+  throw new OAuthError('invalid_client', shown.secret === null ? NoSecret : UnknownClient)
 }
 
 /**
@@ -59,19 +60,14 @@ export async function authenticateClient(
  * redirect URI or the verifier is not its own; a use again more than 10 s later also revokes the token that it gave (§4.1.2).
  * That is thrown once the transaction is committed, which keeps what the developer is told and the revocation.
  */
-export async function exchange(
-  db: Db,
-  client: Client,
-  given: { code: string; redirectUri: string | null; verifier: string | null },
-  address: string,
-): Promise<TokenAnswer> {
+export async function exchange(db: Db, client: Client, given: Given, address: string): Promise<TokenAnswer> {
   const answer = await db.transaction(async (tx) => {
     // The app before its code and its grant: the order in which deleting an app locks them.
     const [app] = await tx.select().from(apps).where(eq(apps.id, client.id)).for('key share')
     if (!app) return null // deleted since it showed its secret
     const token = mintAccessToken()
     const redeemed = await redeem(tx, app, given, token)
-    if (!redeemed) return refuse(tx, app, given.code, address)
+    if (!redeemed) return refuse(tx, app, given, address)
     const { organisationId, scopes } = redeemed
     await record(tx, { organisationId, action: 'token.issued', ...deedOf(client), address })
     await noteAttempt(tx, client, { step: 'token', outcome: 'ok', address })
@@ -134,7 +130,8 @@ async function clientWith(
     .where(and(eq(appSecrets.appId, app.id), sql`(${appSecrets.expiresAt} is null or ${appSecrets.expiresAt} > now())`))
   const given = digest(secret ?? '')
   if (secret !== null && secrets.filter(({ hash }) => sameDigest(hash, given)).length > 0) return app
-  await noteAttempt(db, app, { step: endpoint, outcome: 'invalid_client', description: UnknownClient, address })
+  const description = secret === null ? NoSecret : 'The client secret is wrong, or was replaced and is over.'
+  await noteAttempt(db, app, { step: endpoint, outcome: 'invalid_client', description, address })
   return null
 }
 
@@ -155,7 +152,7 @@ async function endGrant(tx: Tx, client: Client, id: string, address: string, det
 async function redeem(
   tx: Tx,
   client: Client,
-  { code, redirectUri, verifier }: { code: string; redirectUri: string | null; verifier: string | null },
+  { code, redirectUri, verifier }: Given,
   token: string,
 ): Promise<{ organisationId: string; scopes: string[] } | null> {
   const kept = await codeOf(tx, client, code)
@@ -177,9 +174,15 @@ async function redeem(
   return row ?? null
 }
 
+/** What an exchange shows of the authorization request; null for what it left out. */
+type Given = { code: string; redirectUri: string | null; verifier: string | null }
+
 type KeptCode = {
   id: string
   grantId: string
+  redirectUri: string
+  wasRedirectNamed: boolean
+  codeChallenge: string | null
   isRegistered: boolean // its redirect URL still is
   isRedeemed: boolean
   isReplay: boolean
@@ -188,8 +191,9 @@ type KeptCode = {
 }
 
 async function codeOf(tx: Tx, client: Client, code: string): Promise<KeptCode | null> {
-  const [row] = await tx.execute<Omit<KeptCode, 'isRegistered'> & { redirectUri: string }>(sql`
-    select c.id, c.grant_id as "grantId", c.redirect_uri as "redirectUri", c.redeemed_at is not null as "isRedeemed",
+  const [row] = await tx.execute<Omit<KeptCode, 'isRegistered'>>(sql`
+    select c.id, c.grant_id as "grantId", c.redirect_uri as "redirectUri", c.was_redirect_named as "wasRedirectNamed",
+      c.code_challenge as "codeChallenge", c.redeemed_at is not null as "isRedeemed",
       coalesce(c.redeemed_at < now() - ${ReplayGraceSeconds} * interval '1 second', false) as "isReplay",
       g.revoked_at is not null as "isRevoked", c.expires_at <= now() as "isExpired"
     from authorization_codes c join grants g on g.id = c.grant_id
@@ -198,20 +202,30 @@ async function codeOf(tx: Tx, client: Client, code: string): Promise<KeptCode | 
 }
 
 // Tell the developer why, and end what a code gave that is used again. Null: the caller throws once this is committed.
-async function refuse(tx: Tx, client: Client, code: string, address: string): Promise<null> {
-  const kept = await codeOf(tx, client, code) // anew: another exchange may have redeemed it meanwhile
-  const description = whyNotRedeemed(kept)
+async function refuse(tx: Tx, client: Client, given: Given, address: string): Promise<null> {
+  const kept = await codeOf(tx, client, given.code) // anew: another exchange may have redeemed it meanwhile
+  const description = whyNotRedeemed(kept, given)
   await noteAttempt(tx, client, { step: 'token', outcome: 'invalid_grant', description, address })
   if (kept?.isReplay) await endGrant(tx, client, kept.grantId, address, { reason: 'the code was used again' }) // §4.1.2
   return null
 }
 
-function whyNotRedeemed(kept: KeptCode | null): string {
+function whyNotRedeemed(kept: KeptCode | null, given: Given): string {
   if (!kept) return 'The code is unknown, or another client has it.'
   if (kept.isReplay) return 'The code was used before: the token that it gave is revoked.'
   if (kept.isRedeemed) return 'The code was used a moment ago.'
   if (kept.isRevoked) return 'The organisation has revoked the app since.'
   if (kept.isExpired) return 'The code has expired: it is good for 10 minutes.'
   if (!kept.isRegistered) return 'The redirect URL that the code was sent to is no longer registered.'
-  return 'The redirect_uri or the code_verifier is not the one of the authorization request.'
+  return whatDiffers(kept, given)
+}
+
+function whatDiffers({ redirectUri, wasRedirectNamed, codeChallenge }: KeptCode, given: Given): string {
+  if (given.redirectUri === null && wasRedirectNamed)
+    return `redirect_uri is missing: it was ${redirectUri} at authorize.`
+  if (given.redirectUri !== null && given.redirectUri !== redirectUri)
+    return `redirect_uri is ${given.redirectUri.slice(0, 300)}, and was ${redirectUri} at authorize.`
+  if (codeChallenge === null) return 'code_verifier came, but authorize had no code_challenge.'
+  if (given.verifier === null) return 'code_verifier is missing: authorize had a code_challenge.'
+  return 'code_verifier does not fit the code_challenge of authorize.'
 }

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { aCode, anApp, begin, exchange, type Flow, hashOf, me, openFlow, queryFor, type TestApp } from './flow.ts'
+import { challengeOf } from '../../server/secrets.ts'
+import { aCode, anApp, begin, exchange, type Flow, hashOf, me, openFlow, post, queryFor, type TestApp } from './flow.ts'
 
 let f: Flow
 let stranger: TestApp
@@ -100,13 +101,46 @@ test('the developer sees why each exchange failed, no secret in it, and the last
   expect(attempts.slice(0, 5).map(({ step, outcome, description }) => [step, outcome, description])).toEqual([
     ['token', 'invalid_grant', 'The code was used a moment ago.'],
     ['token', 'ok', null],
-    ['token', 'invalid_grant', 'The redirect_uri or the code_verifier is not the one of the authorization request.'],
-    ['token', 'invalid_client', 'The client is unknown or its secret is wrong.'],
+    ['token', 'invalid_grant', expect.stringMatching(/^redirect_uri is https:\/\/elsewhere\.example\/, and was http/)],
+    ['token', 'invalid_client', 'The client secret is wrong, or was replaced and is over.'],
     ['consent', 'ok', 'Approved for Shop.'],
   ])
   expect(JSON.stringify(attempts)).not.toContain(code)
   const addresses = attempts.filter(({ step }) => step === 'consent').map(({ address }) => address)
   expect(new Set(addresses)).toEqual(new Set([null])) // where a person sat who was asked is not for the developer
+})
+
+test('what differs from the authorization request is named to the developer, and only to them', async () => {
+  const { redirectUri } = f.app
+  const verifier = 'v'.repeat(43)
+  const named = queryFor(f.app, { redirect_uri: redirectUri })
+  const pkce = queryFor(f.app, { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' })
+  const cases: [string, Record<string, string>, string][] = [
+    [
+      named,
+      { redirect_uri: `${redirectUri}/` },
+      `redirect_uri is ${redirectUri}/, and was ${redirectUri} at authorize.`,
+    ],
+    [named, {}, `redirect_uri is missing: it was ${redirectUri} at authorize.`],
+    [pkce, {}, 'code_verifier is missing: authorize had a code_challenge.'],
+    [pkce, { code_verifier: 'w'.repeat(43) }, 'code_verifier does not fit the code_challenge of authorize.'],
+    [queryFor(f.app), { code_verifier: verifier }, 'code_verifier came, but authorize had no code_challenge.'],
+  ]
+  for (const [query, more, reason] of cases) {
+    const { json } = await exchange(f, f.app, await aCode(f, f.app, {}, query), more)
+    expect(json.error_description).toBe(
+      'The code is unknown, expired, used, or its redirect_uri or code_verifier does not match.',
+    )
+    expect(await lastReason()).toBe(reason)
+  }
+  const none = await post(f, 'token', { grant_type: 'authorization_code', code: 'x', client_id: f.app.clientId })
+  expect(none).toMatchObject({ status: 401, json: { error: 'invalid_client' } })
+  expect(none.json.error_description).toMatch(/^No client secret came/)
+  expect(await lastReason()).toBe(none.json.error_description)
+  await begin(f, queryFor(f.app, { redirect_uri: `${redirectUri}/x`, scope: 'everything' }))
+  expect(await lastReason()).toContain(encodeURIComponent(`${redirectUri}/x`))
+  await begin(f, queryFor(f.app, { scope: 'posts:read,everything' }))
+  expect(await lastReason()).toMatch(/^scope is posts:read,everything\. There are/)
 })
 
 test('who sends a stranger’s links to the consent page, however many, hides no wrong secret from the developer', async () => {
