@@ -70,7 +70,7 @@ test('a form with a name that makes a list without end, or an endless name, is r
     const began = Date.now()
     const { status } = await send('/login', UrlEncoded, new URLSearchParams({ email: 'a@b.c', [name]: 'x' }))
     expect([name, status]).toEqual([name, 400])
-    expect(Date.now() - began).toBeLessThan(2000)
+    expect(Date.now() - began).toBeLessThan(10_000)
   }
   expect((await fetch(`${w.site.appUrl}/livez`)).ok).toBe(true)
 })
