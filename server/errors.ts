@@ -26,6 +26,7 @@ const catalogue = {
     'CONFLICT',
     'This page is too old, was answered already, or belongs to another browser. Begin again from the app.',
   ],
+  media_in_use: ['CONFLICT', 'A post that is not out yet, or may be sent again, uses this file.'],
   idempotency_key_in_use: ['CONFLICT', 'The first request with this Idempotency-Key is still running.'],
   stale_version: ['PRECONDITION_FAILED', 'The post was changed meanwhile.'],
   body_too_large: ['PAYLOAD_TOO_LARGE', 'The body is larger than this route takes.'],

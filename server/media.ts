@@ -1,9 +1,11 @@
 import { rm } from 'node:fs/promises'
 import { and, eq, sql } from 'drizzle-orm'
 import { z } from 'zod'
+import type { Tx } from '../db/client.ts'
 import { media as mediaTable } from '../db/schema.ts'
 import { OutboundError } from '../jobs/outbound.ts'
 import type { Actor } from './actor.ts'
+import type * as answers from './answers.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure } from './errors.ts'
 import { ById, ListMedia, UpdateMedia, UploadFile, UploadFromUrl } from './forms.ts'
@@ -82,21 +84,54 @@ export const media = router({
       if (!row) throw new Failure('not_found')
       return showMedia(row, env.appUrl)
     }),
+
+  /** Remove a file that no post needs any more: posts that are out keep what they showed, and lose the id. */
+  remove: needs('media:write')
+    .input(ById)
+    .mutation(async ({ ctx: { db, files, actor, organisationId }, input: { id } }) => {
+      const gone = await db.transaction(async (tx) => {
+        const [row] = await tx
+          .select()
+          .from(mediaTable)
+          .where(and(eq(mediaTable.id, id), isReached(actor)))
+          .for('update') // posts that are being made with it lock its key (rules.ts): one of the two waits
+        if (!row) throw new Failure('not_found')
+        if (await isNeeded(tx, organisationId, id)) throw new Failure('media_in_use')
+        await tx.execute(sql`delete from post_media where media_id = ${id} and organisation_id = ${organisationId}`)
+        await tx.execute(sql`
+          update deliveries set media_ids = array_remove(media_ids, ${id}::uuid)
+          where organisation_id = ${organisationId} and media_ids @> array[${id}::uuid]`)
+        await tx.delete(mediaTable).where(and(eq(mediaTable.id, id), eq(mediaTable.organisationId, organisationId)))
+        return (await isShown(tx, organisationId, row.fileKey)) ? [] : [row.fileKey, row.thumbnailKey]
+      })
+      for (const key of gone) if (key) await files.remove(key)
+    }),
 })
 
-export type Media = {
-  id: string
-  kind: 'image' | 'video'
-  mime: string
-  bytes: number
-  width: number | null
-  height: number | null
-  durationMs: number | null
-  alt: string
-  url: string
-  thumbnailUrl: string | null
-  sha256: string
-  createdAt: string
+export type Media = z.infer<typeof answers.Media>
+
+// Drafts, what has yet to go out, and what may have to be sent again.
+async function isNeeded(tx: Tx, organisationId: string, id: string): Promise<boolean> {
+  const [row] = await tx.execute<{ needed: boolean }>(sql`
+    select exists (
+      select from post_media u join posts p on p.id = u.post_id
+      left join deliveries d on d.post_id = p.id and d.media_ids is null
+      where u.media_id = ${id} and u.organisation_id = ${organisationId}
+        and (d.state not in ('published', 'cancelled') or not exists (select from deliveries o where o.post_id = p.id))
+    ) or exists (
+      select from deliveries d where d.organisation_id = ${organisationId} and d.media_ids @> array[${id}::uuid]
+        and d.state not in ('published', 'cancelled')
+    ) as needed`)
+  return row!.needed
+}
+
+// Our own feeds show the file itself; every other network has taken a copy.
+async function isShown(tx: Tx, organisationId: string, key: string): Promise<boolean> {
+  const [row] = await tx.execute<{ shown: boolean }>(sql`
+    select exists (
+      select from feed_items where organisation_id = ${organisationId} and media::text like ${`%/files/${key}"%`}
+    ) as shown`)
+  return row!.shown
 }
 
 function isReached(who: Who) {

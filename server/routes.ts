@@ -114,5 +114,9 @@ export const routes: Route[] = [
     about: 'Change an alternative text',
     example: { alt: 'A lake at dawn' },
   },
+  {
+    ...{ method: 'delete', path: '/media/:id', status: 204, does: 'media.remove', refusals: ['media_in_use'] },
+    about: 'Delete a file that no post needs any more. What is out stays as it is',
+  },
   { method: 'get', path: '/openapi.json', status: 200, does: null, about: 'Read this document. Takes no credential' },
 ]

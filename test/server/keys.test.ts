@@ -94,6 +94,7 @@ test('each route takes one scope, and a key with all others is told which', asyn
     'get /media': 'media:read',
     'get /media/:id': 'media:read',
     'patch /media/:id': 'media:write',
+    'delete /media/:id': 'media:write',
   }
   expect(routes.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(Object.keys(needed).sort())
   for (const [route, scope] of Object.entries(needed)) {

@@ -151,6 +151,7 @@ describe('each route', () => {
     'get /media': () => w.call('GET', '/media?limit=1'),
     'get /media/:id': async () => w.call('GET', `/media/${await anImage()}`),
     'patch /media/:id': async () => w.call('PATCH', `/media/${await anImage()}`, { json: { alt: 'x' } }),
+    'delete /media/:id': async () => w.call('DELETE', `/media/${await anImage()}`),
     'get /openapi.json': () => w.call('GET', '/openapi.json', { key: '' }),
   }
 

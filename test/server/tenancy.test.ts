@@ -66,7 +66,14 @@ async function thingsOf({ organisationId, accountId, member }: House) {
   const dueAt = new Date(Date.now() + 3_600_000)
   const deliveryId = await aDelivery(w.db, { organisationId, channelId, dueAt })
   const [delivery] = await w.db.select().from(deliveries).where(eq(deliveries.id, deliveryId))
-  const row = { organisationId, kind: 'image', mime: 'image/png', bytes: 1, sha256: '', fileKey: 'x' } as const
+  const row = {
+    organisationId,
+    kind: 'image',
+    mime: 'image/png',
+    bytes: 1,
+    sha256: '',
+    fileKey: `${uuidv7()}.png`,
+  } as const
   const [file] = await w.db.insert(media).values(row).returning()
   const { id: keyId } = await createKey(w.db, { organisationId, createdBy: accountId, name: 'k', expiresAt: null })
   const state = uuidv7()
@@ -157,6 +164,7 @@ const cases: Record<string, Case> = {
   },
   'media.list': { may: 'viewer', key: true, with: () => ({}) },
   'media.get': { ...read, with: (t) => ({ id: t.mediaId }) },
+  'media.remove': { ...write, with: (t) => ({ id: t.mediaId }) },
   'media.update': { ...write, with: (t) => ({ id: t.mediaId, alt: 'x' }) },
   'posts.create': {
     ...{ ...write, missing: 'unprocessable' },
