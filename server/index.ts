@@ -10,6 +10,8 @@ import { createApp } from './http.ts'
 import { install } from './installation.ts'
 
 const DrainMs = 20_000
+// Longer than the 60 s of common proxies and clients: whoever is to send next must be the one to close, or it meets a reset.
+const KeepAliveMs = 75_000
 
 /** The web process: read the environment, connect, listen, and on SIGTERM or SIGINT answer what is under way and end. */
 async function main(): Promise<void> {
@@ -20,7 +22,7 @@ async function main(): Promise<void> {
   const build = await import(pathToFileURL(join(root, 'build/remix/index.js')).href)
   let draining = false
   const app = createApp({ installation, log, build, publicDir: join(root, 'public'), isDraining: () => draining })
-  const server = await listen(createServer(app), env)
+  const server = await listen(createServer({ keepAliveTimeout: KeepAliveMs }, app), env)
   log.info({ address: server.address(), appUrl: env.appUrl }, 'web listens')
   if (env.compilerOrigin) await broadcastDevReady(build, env.compilerOrigin) // and open pages load themselves again
   const stop = () => {

@@ -74,6 +74,10 @@ test('checks come in the documented order: path, method, credential, scope, leng
   expectProblem(await w.call('POST', '/posts', { json: { ...draft(), channelIds: ['x'] } }), 422, 'unprocessable')
 })
 
+test('a connection is kept longer than proxies keep theirs, so that no request meets one that is closing', async () => {
+  expect((await w.call('GET', '/me')).headers.get('keep-alive')).toBe('timeout=75')
+})
+
 test('a path that is not in the API is 404, whatever surrounds one that is', async () => {
   for (const path of ['', '/', '/me/', '/me/x', '/ME', '/posts/', '/posts//', '/media/upload-from-url/x', '/%6de'])
     expectProblem(await w.call('GET', path), 404, 'not_found')
