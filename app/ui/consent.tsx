@@ -44,7 +44,7 @@ export function ConsentForm({
         method="post"
         autoComplete="off" // or a browser chooses another organisation again than the heading says
         onSubmit={once}
-        className="mt-7 space-y-6 rounded-2xl border border-line bg-panel p-6 shadow-sm"
+        className="mt-7 flex flex-col gap-6 rounded-2xl border border-line bg-panel p-6 shadow-sm"
       >
         <NothingOnEnter />
         <Trouble messages={generalTrouble(chosen)} />
