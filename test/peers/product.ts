@@ -23,7 +23,14 @@ export async function startProduct(variables: Record<string, string>): Promise<P
   const leash = join(Root, 'server/leash.js') // all of it ends when the test is killed
   const child = spawn(process.execPath, ['--import', leash, '--enable-source-maps', 'build/start.js'], {
     cwd: Root,
-    env: { PATH: process.env.PATH, NODE_ENV: 'production', DATA_DIR: folder, PORT: '0', ...variables } as never,
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: 'production',
+      DATA_DIR: folder,
+      PORT: '0',
+      RATE_LIMIT: '0',
+      ...variables,
+    } as never,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   let log = ''
