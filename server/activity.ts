@@ -25,6 +25,7 @@ export async function record(
 ): Promise<void> {
   await tx.insert(activityTable).values({
     ...{ organisationId, action, address, outcome, detail },
+    at: sql`clock_timestamp()`, // not the transaction's beginning: of two that waited for one lock, the later deed is later
     actorKind: by.kind,
     actorId: by.id,
     actorName: by.name,
