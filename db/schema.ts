@@ -190,6 +190,7 @@ export const posts = pgTable(
     date: instant(), // what the caller asked for; the ledger's due_at may move, this does not
     content: text().notNull(),
     version: integer().notNull().default(1), // rises at edits, not while deliveries move: the ETag
+    told: text(), // the status that webhooks were last told of, so that each change is told once (jobs/events.ts)
     createdByKind: maker().notNull(),
     createdById: uuid().notNull(),
     createdByName: text().notNull(), // as it was called then: the maker may be gone
@@ -228,6 +229,8 @@ export const media = pgTable(
   (t) => [
     unique('media_organisation').on(t.organisationId, t.id),
     index('media_by_age').on(t.organisationId, t.createdAt, t.id),
+    index('media_same_bytes').on(t.organisationId, t.sha256), // the same file twice is stored once
+    index('media_file').on(t.fileKey), // is it the last row of its file?
   ],
 )
 
@@ -365,7 +368,8 @@ export const attempts = pgTable(
   (t) => [unique('attempts_no').on(t.deliveryId, t.no)],
 )
 
-// The first answer to a request that carried an Idempotency-Key, for a day.
+// The first answer to a request that carried an Idempotency-Key, for a day. What takes longer than a transaction may be
+// open holds its key by a lease until the answer is there.
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
@@ -373,10 +377,19 @@ export const idempotencyKeys = pgTable(
     route: text().notNull(), // method and path, and the app whose key it is
     key: text().notNull(),
     bodyHash: bytes().notNull(),
-    body: text().notNull(), // replayed byte for byte
+    body: text(), // replayed byte for byte; null while the first request is under way
+    leaseToken: uuid(),
+    leaseUntil: instant(),
     createdAt: createdAt(),
   },
-  (t) => [primaryKey({ columns: [t.organisationId, t.route, t.key] }), index('idempotency_keys_age').on(t.createdAt)],
+  (t) => [
+    primaryKey({ columns: [t.organisationId, t.route, t.key] }),
+    index('idempotency_keys_age').on(t.createdAt),
+    check(
+      'idempotency_keys_answered_or_leased',
+      sql`body is not null or (lease_token is not null and lease_until is not null)`,
+    ),
+  ],
 )
 
 // What a feed channel has published. Its id is the delivery's publish key, so the same publication again is the same row.
@@ -585,4 +598,136 @@ export const appAttempts = pgTable(
     address: text(), // of the app's own call; where a person sat who was asked is not for the developer
   },
   (t) => [ofApp('app_attempts_of_app', t), index('app_attempts_newest').on(t.appId, t.step, t.id)],
+)
+
+// What the public API was asked, for the developer who asks why: a week of it, without bodies and secrets.
+export const apiRequests = pgTable(
+  'api_requests',
+  {
+    id: id(),
+    organisationId: organisation(),
+    at: instant().notNull(),
+    requestId: text().notNull(), // X-Request-Id
+    method: text().notNull(),
+    path: text().notNull(), // as called, without its query
+    status: smallint().notNull(),
+    durationMs: integer().notNull(),
+    credentialKind: maker().notNull(),
+    credentialId: uuid().notNull(), // the key or the app: it may be gone
+    credentialName: text().notNull(), // as it was called then
+    problem: text(), // the code of a refusal
+  },
+  (t) => [
+    index('api_requests_newest').on(t.organisationId, t.at, t.id),
+    index('api_requests_age').on(t.at), // the sweep
+  ],
+)
+
+// Where an organisation wants to be told (API.md §6). One that a token made ends with its grant.
+export const webhooks = pgTable(
+  'webhooks',
+  {
+    id: id(),
+    organisationId: organisation(),
+    url: text().notNull(),
+    description: text().notNull().default(''),
+    events: text().array().notNull(),
+    secret: bytes().notNull(), // sealed: it signs, so it must be read again
+    previousSecret: bytes(), // sealed, and good until then: a rotation's overlap
+    previousSecretUntil: instant(),
+    failingSince: instant(), // the first failure since the last success
+    offSince: instant(), // nothing is sent, and nothing is kept to be sent
+    offReason: text(), // failing | gone | person
+    grantId: uuid(),
+    appId: uuid(),
+    createdByKind: maker().notNull(),
+    createdById: uuid().notNull(),
+    createdByName: text().notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    unique('webhooks_of_organisation').on(t.organisationId, t.id), // what its deliveries refer to
+    foreignKey({
+      name: 'webhooks_of_grant',
+      columns: [t.organisationId, t.appId, t.grantId],
+      foreignColumns: [grants.organisationId, grants.appId, grants.id],
+    }).onDelete('cascade'),
+    index('webhooks_by_age').on(t.organisationId, t.createdAt, t.id),
+    check('webhooks_grant_is_whole', sql`(grant_id is null) = (app_id is null)`),
+    check('webhooks_off_has_reason', sql`(off_since is null) = (off_reason is null)`),
+  ],
+)
+
+// What happened, written in the transaction in which it did. Its id is the `webhook-id`.
+export const events = pgTable(
+  'events',
+  {
+    id: id(),
+    organisationId: organisation(),
+    type: text().notNull(), // post.published …
+    at: createdAt(),
+    subject: jsonb().$type<Record<string, unknown>>().notNull(), // the row of the post or channel as it then was
+    body: text(), // as it was first sent: each later try sends the same bytes
+  },
+  (t) => [unique('events_of_organisation').on(t.organisationId, t.id), index('events_age').on(t.at)],
+)
+
+export const webhookDeliveryState = pgEnum('webhook_delivery_state', ['pending', 'delivered', 'failed'])
+
+// One event on its way to one webhook: the unit of work of jobs/webhook.ts.
+export const webhookDeliveries = pgTable(
+  'webhook_deliveries',
+  {
+    id: id(),
+    organisationId: organisation(),
+    webhookId: uuid().notNull(),
+    eventId: uuid().notNull(),
+    state: webhookDeliveryState().notNull().default('pending'),
+    attemptNo: integer().notNull().default(0),
+    nextAttemptAt: instant(), // null once it is settled
+    leaseToken: uuid(),
+    leaseUntil: instant(), // a try is under way; over, its worker is gone and it is tried again
+    createdAt: createdAt(),
+  },
+  (t) => [
+    unique('webhook_deliveries_of_organisation').on(t.organisationId, t.id), // what its attempts refer to
+    foreignKey({
+      name: 'webhook_deliveries_webhook',
+      columns: [t.organisationId, t.webhookId],
+      foreignColumns: [webhooks.organisationId, webhooks.id],
+    }).onDelete('cascade'),
+    foreignKey({
+      name: 'webhook_deliveries_event',
+      columns: [t.organisationId, t.eventId],
+      foreignColumns: [events.organisationId, events.id],
+    }).onDelete('cascade'),
+    index('webhook_deliveries_newest').on(t.webhookId, t.createdAt, t.id), // the log
+    index('webhook_deliveries_event').on(t.eventId),
+    index('webhook_deliveries_due').on(t.nextAttemptAt).where(sql`state = 'pending'`),
+    check('webhook_deliveries_pending_has_next', sql`(state = 'pending') = (next_attempt_at is not null)`),
+  ],
+)
+
+export const webhookAttempts = pgTable(
+  'webhook_attempts',
+  {
+    id: id(),
+    organisationId: organisation(),
+    deliveryId: uuid().notNull(),
+    no: integer().notNull(),
+    startedAt: instant().notNull(),
+    durationMs: integer().notNull(),
+    status: integer(), // the endpoint's HTTP status; null when there was no answer
+    reply: text(), // the beginning of its answer
+    error: text(), // why it counts as failed
+    requestHeaders: jsonb().$type<Record<string, string>>().notNull(),
+  },
+  (t) => [
+    unique('webhook_attempts_no').on(t.deliveryId, t.no),
+    foreignKey({
+      name: 'webhook_attempts_delivery',
+      columns: [t.organisationId, t.deliveryId],
+      foreignColumns: [webhookDeliveries.organisationId, webhookDeliveries.id],
+    }).onDelete('cascade'),
+  ],
 )

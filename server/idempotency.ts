@@ -40,6 +40,7 @@ export async function once(
     await tx.delete(idempotencyKeys).where(and(isIt, sql`${idempotencyKeys.createdAt} < now() - interval '24 hours'`))
     const [first] = await tx.select().from(idempotencyKeys).where(isIt)
     if (first && !sameDigest(first.bodyHash, bodyHash)) throw new Failure('idempotency_key_reused')
+    if (first?.body === null) throw new Failure('idempotency_key_in_use', { retryAfterSeconds: RetryAfterSeconds })
     if (first) {
       const answer = JSON.parse(first.body) as Post
       // Two tokens of an app may differ, and the first answer show what this one was not granted.
