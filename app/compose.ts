@@ -1,6 +1,6 @@
 import { json, redirect } from '@remix-run/node'
+import type { Post } from '../jobs/post-view.ts'
 import type { Api } from '../server/router.ts'
-import type { Post } from '../server/status.ts'
 import { type Problem, problemOf } from './api.ts'
 import { clockAt, instantOf } from './zone.ts'
 

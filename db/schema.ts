@@ -120,12 +120,12 @@ export const channelStatus = pgEnum('channel_status', ['active', 'needs_reconnec
 export type ChannelLimits = {
   textLength: number
   textUnit: 'characters' | 'graphemes'
-  textBytes?: number // a second bound, in UTF-8 bytes
-  urlsCountAs?: number // every link counts as so many, whatever its length
+  textBytes?: number | undefined // a second bound, in UTF-8 bytes
+  urlsCountAs?: number | undefined // every link counts as so many, whatever its length
   mediaCount: number
   mediaTypes: string[]
-  mediaBytes?: number
-  altLength?: number
+  mediaBytes?: number | undefined
+  altLength?: number | undefined
 }
 
 export const channels = pgTable(

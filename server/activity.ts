@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import { activity as activityTable } from '../db/schema.ts'
+import { iso } from '../jobs/post-view.ts'
 import type { Actor } from './actor.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
 import { ListActivity } from './forms.ts'
-import { iso } from './status.ts'
 import { owner, router } from './trpc.ts'
 
 /** One thing that was done, for the trail of `organisationId`. `detail` holds names and ids, never a secret. */

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type * as channel from '../jobs/channel-view.ts'
+import type * as post from '../jobs/post-view.ts'
 import { channelStatuses, postStatuses, scopes } from './forms.ts'
 
 // What the public API answers with (API.md §3), as zod: the types of the procedures' answers and the schemas of the
@@ -55,7 +57,7 @@ export const Post = z
     updatedAt: Instant,
     version: z.int().min(1).meta({ description: 'Rises at each edit; also the ETag, for If-Match.' }),
   })
-  .meta({ id: 'Post' })
+  .meta({ id: 'Post' }) satisfies z.ZodType<post.Post>
 
 const Limits = z
   .object({
@@ -82,7 +84,7 @@ export const Channel = z
     limits: Limits,
     connectedAt: Instant,
   })
-  .meta({ id: 'Channel' })
+  .meta({ id: 'Channel' }) satisfies z.ZodType<channel.Channel>
 
 export const Media = z
   .object({

@@ -1,9 +1,9 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { grants } from '../db/schema.ts'
+import { iso } from '../jobs/post-view.ts'
 import { by, record } from './activity.ts'
 import { Failure } from './errors.ts'
 import { ById, type Scope } from './forms.ts'
-import { iso } from './status.ts'
 import { owner, router, signedIn } from './trpc.ts'
 
 /** An app that an organisation has let in. `id` is the app's; several consents stand behind one line. */

@@ -1,25 +1,22 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
-import type { z } from 'zod'
 import type { Db } from '../db/client.ts'
 import { channels as channelsTable, connectFlows } from '../db/schema.ts'
 import { open, seal } from '../db/sealed.ts'
+import { type Channel, type ChannelRow, showChannel } from '../jobs/channel-view.ts'
 import { ConnectError, type ConnectedAccount, type Network } from '../jobs/networks/network.ts'
 import { cancelUnsent, holdUnsent, releaseHeld } from '../jobs/orders.ts'
+import { iso } from '../jobs/post-view.ts'
 import { credentialPlace } from '../jobs/session.ts'
 import { times } from '../jobs/times.ts'
-import type * as answers from './answers.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure } from './errors.ts'
-import { ById, ConnectChannel, type channelStatuses, Disconnect, FinishConnect, ListChannels } from './forms.ts'
+import { ById, ConnectChannel, Disconnect, FinishConnect, ListChannels } from './forms.ts'
 import { copyPicture } from './pictures.ts'
 import { reachesChannel, type Who } from './reach.ts'
 import { digest, mintToken } from './secrets.ts'
-import { iso } from './status.ts'
 import { type Installation, needs, owner, router } from './trpc.ts'
 
 const FlowMinutes = 30
-
-export type ChannelStatus = (typeof channelStatuses)[number]
 
 export const channels = router({
   list: needs('channels:read')
@@ -116,8 +113,6 @@ export const channels = router({
   ),
 })
 
-export type Channel = z.infer<typeof answers.Channel>
-
 /** Store an account that was just connected: a new channel, or the one of the same account revived, what it held sent. */
 export async function storeChannel(
   ctx: Pick<Installation, 'db' | 'env' | 'ring' | 'files' | 'outbound' | 'networks'> & { organisationId: string },
@@ -181,36 +176,6 @@ async function readChannel(
   )
   if (!row) throw new Failure('not_found')
   return showChannel(row, env.appUrl)
-}
-
-type ChannelRow = {
-  id: string
-  network: string
-  name: string
-  handle: string | null
-  url: string | null
-  picture_key: string | null
-  status: string
-  limits: Channel['limits']
-  connected_at: string
-  created_at: string
-}
-
-function showChannel(row: ChannelRow, appUrl: string): Channel {
-  const { id, network, name, handle, url, limits } = row
-  const picture = row.picture_key && `${appUrl}/files/${row.picture_key}`
-  const status = row.status.toUpperCase() as ChannelStatus
-  return {
-    id,
-    network,
-    name,
-    handle,
-    url,
-    picture,
-    status,
-    limits,
-    connectedAt: iso(row.connected_at),
-  }
 }
 
 async function beginFlow(

@@ -135,7 +135,6 @@ const Overrides = z
   .array(Override)
   .max(50, 'At most 50.')
   .refine((all) => new Set(all.map(({ channelId }) => channelId)).size === all.length, 'A channel is named twice.')
-export type Override = { channelId: string; content?: string | undefined; mediaIds?: string[] | undefined }
 
 const postBody = {
   content: text(100_000),

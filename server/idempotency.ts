@@ -1,11 +1,11 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import { idempotencyKeys } from '../db/schema.ts'
+import type { Post } from '../jobs/post-view.ts'
 import type { Actor } from './actor.ts'
 import { Failure } from './errors.ts'
 import { mayRead } from './reach.ts'
 import { sameDigest } from './secrets.ts'
-import type { Post } from './status.ts'
 import type { Context } from './trpc.ts'
 
 const RetryAfterSeconds = 2

@@ -4,12 +4,12 @@ import type { Tx } from '../db/client.ts'
 import { deliveries, postMedia, posts } from '../db/schema.ts'
 import type { Networks } from '../jobs/networks/registry.ts'
 import { cancel, type Found, reschedule } from '../jobs/orders.ts'
+import { type Post, type PostRow, postView, showPost } from '../jobs/post-view.ts'
 import { wakeAtDue } from '../jobs/queue.ts'
 import type { Actor } from './actor.ts'
 import { Failure } from './errors.ts'
 import { reachesPost, type Who } from './reach.ts'
 import type { Wanted } from './rules.ts'
-import { type Post, type PostRow, postView, showPost } from './status.ts'
 
 // A post as rows: itself, its media, a delivery a channel.
 

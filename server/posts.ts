@@ -4,15 +4,23 @@ import type { Tx } from '../db/client.ts'
 import { posts as postsTable } from '../db/schema.ts'
 import { recordPublished } from '../jobs/ledger.ts'
 import { cancel, type Found, lockDeliveries, sendAgain } from '../jobs/orders.ts'
+import {
+  type DeliveryStatus,
+  iso,
+  type Override,
+  type Post,
+  type PostRow,
+  postView,
+  showPost,
+} from '../jobs/post-view.ts'
 import type * as answers from './answers.ts'
 import { isAfter, type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure, type FailureCode, type Fault } from './errors.ts'
-import { ById, CreatePost, ListAttempts, ListPosts, type Override, Resolve, UpdatePost } from './forms.ts'
+import { ById, CreatePost, ListAttempts, ListPosts, Resolve, UpdatePost } from './forms.ts'
 import { once } from './idempotency.ts'
 import { arrange, changeDeliveries, insertDeliveries, insertPost, readPost, replaceMedia } from './post-rows.ts'
 import { reachesPost, type Who } from './reach.ts'
 import { type Facts, factsFor, missingThings, obstacles, type Unchanged, type Wanted } from './rules.ts'
-import { type DeliveryStatus, iso, type Post, type PostRow, postView, showPost } from './status.ts'
 import { needs, router } from './trpc.ts'
 
 export const posts = router({

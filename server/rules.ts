@@ -2,8 +2,8 @@ import { sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import type { ChannelLimits } from '../db/schema.ts'
 import { excessOf, lengthOf } from '../jobs/networks/text.ts'
+import type { Override } from '../jobs/post-view.ts'
 import type { Fault } from './errors.ts'
-import type { Override } from './forms.ts'
 import { reachesChannel, reachesMedia, type Who } from './reach.ts'
 
 const ToleranceMs = 60_000 // the caller's clock and ours differ

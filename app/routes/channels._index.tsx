@@ -1,7 +1,7 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { Form, useLoaderData } from '@remix-run/react'
 import { Megaphone } from 'lucide-react'
-import type { Channel } from '../../server/channels.ts'
+import type { Channel } from '../../jobs/channel-view.ts'
 import { ConnectChannel, Disconnect } from '../../server/forms.ts'
 import { answer, formOf, shown, signedIn } from '../api.ts'
 import { useMay } from '../ui/account.ts'

@@ -1,7 +1,7 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { useLoaderData, useLocation } from '@remix-run/react'
+import type { Post } from '../../jobs/post-view.ts'
 import type { Api } from '../../server/router.ts'
-import type { Post } from '../../server/status.ts'
 import { formOf, problemOf, shown, signedIn } from '../api.ts'
 import { compose, composing } from '../compose.ts'
 import { useMay } from '../ui/account.ts'

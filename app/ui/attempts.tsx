@@ -1,5 +1,5 @@
 import { ChevronRight } from 'lucide-react'
-import type { Channel } from '../../server/channels.ts'
+import type { Channel } from '../../jobs/channel-view.ts'
 import { Instant } from './instant.tsx'
 
 type Attempt = {

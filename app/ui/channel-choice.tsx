@@ -1,5 +1,5 @@
 import { Link } from '@remix-run/react'
-import type { Channel } from '../../server/channels.ts'
+import type { Channel } from '../../jobs/channel-view.ts'
 import { ChannelMark, networkName } from './channel-mark.tsx'
 import { FieldErrors } from './field.tsx'
 

@@ -1,5 +1,5 @@
 import { Rss, Share2 } from 'lucide-react'
-import type { Channel } from '../../server/channels.ts'
+import type { Channel } from '../../jobs/channel-view.ts'
 
 const marks: Record<string, string> = {
   // simple-icons.org, CC0

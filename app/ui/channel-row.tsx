@@ -1,6 +1,6 @@
 import { Form, Link } from '@remix-run/react'
 import { TriangleAlert } from 'lucide-react'
-import type { Channel } from '../../server/channels.ts'
+import type { Channel } from '../../jobs/channel-view.ts'
 import { useMay } from './account.ts'
 import { Button } from './button.tsx'
 import { ChannelMark, networkName } from './channel-mark.tsx'

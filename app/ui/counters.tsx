@@ -1,5 +1,5 @@
+import type { Channel } from '../../jobs/channel-view.ts'
 import { excessOf, lengthOf } from '../../jobs/networks/text.ts'
-import type { Channel } from '../../server/channels.ts'
 import { NetworkMark } from './channel-mark.tsx'
 
 /** How long the text is on each chosen channel, counted as its network counts. */

@@ -1,5 +1,5 @@
 import { Form } from '@remix-run/react'
-import type { Channel } from '../../server/channels.ts'
+import type { Channel } from '../../jobs/channel-view.ts'
 import { ButtonLink, Submit } from './button.tsx'
 import { Panel } from './page.tsx'
 

@@ -1,6 +1,6 @@
 import { useRevalidator } from '@remix-run/react'
 import { useEffect } from 'react'
-import type { Post } from '../../server/status.ts'
+import type { Post } from '../../jobs/post-view.ts'
 
 const EveryMs = 2000
 

@@ -1,6 +1,6 @@
 import { Form, useActionData } from '@remix-run/react'
 import { CopyPlus } from 'lucide-react'
-import type { Post } from '../../server/status.ts'
+import type { Post } from '../../jobs/post-view.ts'
 import { useMay } from './account.ts'
 import { ButtonLink, Submit } from './button.tsx'
 import { Instant } from './instant.tsx'

@@ -1,7 +1,7 @@
 import { DateTime } from 'luxon'
 import type { ReactNode } from 'react'
-import type { Channel } from '../../server/channels.ts'
-import type { Post } from '../../server/status.ts'
+import type { Channel } from '../../jobs/channel-view.ts'
+import type { Post } from '../../jobs/post-view.ts'
 import { useZone } from './account.ts'
 import { PostRow } from './post-row.tsx'
 

@@ -1,5 +1,5 @@
+import type { Post } from '../../jobs/post-view.ts'
 import type { Media } from '../../server/media.ts'
-import type { Post } from '../../server/status.ts'
 import { Card } from './page.tsx'
 
 type ShownMedia = Pick<Media, 'id' | 'url' | 'thumbnailUrl' | 'alt'>

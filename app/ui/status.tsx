@@ -9,7 +9,7 @@ import {
   LoaderCircle,
   type LucideIcon,
 } from 'lucide-react'
-import type { PostStatus } from '../../server/status.ts'
+import type { PostStatus } from '../../jobs/post-view.ts'
 
 const good = 'bg-good/10 text-good'
 const calm = 'bg-sunken text-muted'

@@ -1,14 +1,51 @@
 import { sql } from 'drizzle-orm'
-import type { z } from 'zod'
-import type * as answers from './answers.ts'
-import type { Override } from './forms.ts'
+import type { DeliveryError } from '../db/schema.ts'
 
 // What callers see of a post and its deliveries (API.md §3), always derived from the ledger, never stored beside it.
+// The schemas of it are in server/answers.ts.
 
-export type Post = z.infer<typeof answers.Post>
-export type PostStatus = Post['status']
-export type Delivery = z.infer<typeof answers.Delivery>
-export type DeliveryStatus = Delivery['status']
+export type DeliveryStatus =
+  | 'DRAFT'
+  | 'SCHEDULED'
+  | 'PUBLISHING'
+  | 'HELD'
+  | 'PUBLISHED'
+  | 'FAILED'
+  | 'NEEDS_REVIEW'
+  | 'CANCELLED'
+
+export type PostStatus = DeliveryStatus | 'PARTIALLY_PUBLISHED'
+
+export type Delivery = {
+  channelId: string
+  network: string
+  status: DeliveryStatus
+  remoteId: string | null
+  url: string | null
+  publishedAt: string | null
+  attempts: number
+  nextAttemptAt: string | null
+  error: DeliveryError | null
+}
+
+/** A text or media of its own on one channel; what is left out is the post's. */
+export type Override = { channelId: string; content?: string | undefined; mediaIds?: string[] | undefined }
+
+export type Post = {
+  id: string
+  type: 'schedule' | 'now' | 'draft'
+  status: PostStatus
+  date: string | null
+  content: string
+  channelIds: string[]
+  mediaIds: string[]
+  overrides: Override[]
+  deliveries: Delivery[]
+  createdBy: { kind: 'member' | 'api_key' | 'app'; id: string; name: string }
+  createdAt: string
+  updatedAt: string
+  version: number
+}
 
 /** A delivery `d` as DeliveryStatus. What may be out already shows as PUBLISHING until somebody knows. */
 const deliveryStatus = sql`case
