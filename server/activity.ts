@@ -11,20 +11,19 @@ import { owner, router } from './trpc.ts'
 export type Deed = {
   organisationId: string
   action: string
-  by: { kind: 'member' | 'app' | 'api_key' | 'operator'; id: string | null; name: string }
+  by: { kind: 'member' | 'app' | 'operator'; id: string | null; name: string }
   address: string | null
   subject: { id: string | null; name: string }
-  outcome?: string // `ok` unless it failed
   detail?: Record<string, unknown>
 }
 
 /** Add to the trail, in the transaction of the deed itself where it has one. */
 export async function record(
   tx: Tx,
-  { organisationId, action, by, address, subject, outcome = 'ok', detail = {} }: Deed,
+  { organisationId, action, by, address, subject, detail = {} }: Deed,
 ): Promise<void> {
   await tx.insert(activityTable).values({
-    ...{ organisationId, action, address, outcome, detail },
+    ...{ organisationId, action, address, outcome: 'ok', detail },
     at: sql`clock_timestamp()`, // not the transaction's beginning: of two that waited for one lock, the later deed is later
     actorKind: by.kind,
     actorId: by.id,
@@ -34,10 +33,14 @@ export async function record(
   })
 }
 
-/** The member behind a procedure, as the trail names one. */
-export function by({ kind, id, name }: Actor): Deed['by'] {
-  return { kind, id, name }
+/** Add what the member behind a procedure did, in the member's organisation unless the deed names another. */
+export function recordBy(tx: Tx, { actor, address }: Doing, deed: OwnDeed): Promise<void> {
+  const { organisationId, kind, id, name } = actor
+  return record(tx, { organisationId, by: { kind, id, name }, address, ...deed })
 }
+
+type Doing = { actor: Extract<Actor, { kind: 'member' }>; address: string }
+type OwnDeed = Omit<Deed, 'by' | 'address' | 'organisationId'> & { organisationId?: string }
 
 export const activity = router({
   /** The organisation's trail, newest first. */

@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { grants } from '../db/schema.ts'
 import { iso } from '../jobs/post-view.ts'
-import { by, record } from './activity.ts'
+import { recordBy } from './activity.ts'
 import { Failure } from './errors.ts'
 import { ById, type Scope } from './forms.ts'
 import { owner, router, signedIn } from './trpc.ts'
@@ -51,8 +51,9 @@ export const approvedApps = router({
   ),
 
   /** Stop this organisation's tokens for an app, and nobody else's. */
-  revoke: owner.input(ById).mutation(({ ctx: { db, organisationId, actor, address }, input: { id } }) =>
-    db.transaction(async (tx) => {
+  revoke: owner.input(ById).mutation(({ ctx, input: { id } }) =>
+    ctx.db.transaction(async (tx) => {
+      const { organisationId } = ctx
       // The app before its grants: the order in which deleting an app locks them.
       const [app] = await tx.execute<{ name: string }>(sql`
         select name from apps a where id = ${id} and exists (
@@ -61,8 +62,7 @@ export const approvedApps = router({
       const isLetIn = and(eq(grants.appId, id), eq(grants.organisationId, organisationId), isNull(grants.revokedAt))
       const revoked = await tx.update(grants).set({ revokedAt: sql`now()` }).where(isLetIn).returning({ id: grants.id })
       if (!app || revoked.length === 0) throw new Failure('not_found')
-      const deed = { action: 'consent.revoked', by: by(actor), address, subject: { id, name: app.name } }
-      await record(tx, { organisationId, ...deed })
+      await recordBy(tx, ctx, { action: 'consent.revoked', subject: { id, name: app.name } })
     }),
   ),
 })

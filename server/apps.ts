@@ -3,7 +3,7 @@ import { and, desc, eq, isNull, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import type { Tx } from '../db/client.ts'
 import { appAttempts, appSecrets, apps as appsTable } from '../db/schema.ts'
-import { by, record } from './activity.ts'
+import { recordBy } from './activity.ts'
 import { Failure } from './errors.ts'
 import { ById, CreateApp, DeleteApp, RotateSecret, SetAppPicture, UpdateApp } from './forms.ts'
 import { fitPicture, ImageError } from './images.ts'
@@ -57,26 +57,20 @@ export const apps = router({
   /** `clientSecret` is shown this once: only its digest is kept. */
   create: owner.input(CreateApp).mutation(({ ctx, input }) =>
     ctx.db.transaction(async (tx) => {
-      const { organisationId, actor, address } = ctx
+      const { organisationId, actor } = ctx
       const [app] = await tx
         .insert(appsTable)
         .values({ organisationId, ...input, clientId: mintClientId(), createdBy: actor.id })
         .returning()
       const clientSecret = await addSecret(tx, app!)
-      await record(tx, {
-        organisationId,
-        action: 'app.created',
-        by: by(actor),
-        address,
-        subject: { id: app!.id, name: input.name },
-      })
+      await recordBy(tx, ctx, { action: 'app.created', subject: app! })
       return { ...showApp(app!, ctx.env.appUrl), clientSecret }
     }),
   ),
 
   update: owner.input(UpdateApp).mutation(({ ctx, input: { id, ...change } }) =>
     ctx.db.transaction(async (tx) => {
-      const { organisationId, actor, address } = ctx
+      const { organisationId } = ctx
       const before = await appOf(tx, organisationId, id, 'no key update') // of two changes at once, each names the one before
       const [app] = await tx
         .update(appsTable)
@@ -87,21 +81,14 @@ export const apps = router({
         ...{ redirectUris: change.redirectUris, formerRedirectUris: before.redirectUris },
         formerName: before.name,
       }
-      await record(tx, {
-        organisationId,
-        action: 'app.updated',
-        by: by(actor),
-        address,
-        subject: { id, name: change.name },
-        detail,
-      })
+      await recordBy(tx, ctx, { action: 'app.updated', subject: { id, name: change.name }, detail })
       return showApp(app!, ctx.env.appUrl)
     }),
   ),
 
   /** Take in a picture that a door has streamed to the temporary `path`; the door removes it. */
   setPicture: owner.input(SetAppPicture).mutation(async ({ ctx, input: { id, path } }) => {
-    const { db, env, files, organisationId, actor, address } = ctx
+    const { db, env, files, organisationId } = ctx
     await appOf(db, organisationId, id)
     const pictureKey = await fitPicture(files, await readFile(path)).catch(notAPicture)
     return db.transaction(async (tx) => {
@@ -111,15 +98,14 @@ export const apps = router({
         .where(and(eq(appsTable.id, id), eq(appsTable.organisationId, organisationId)))
         .returning()
       if (!app) throw new Failure('not_found')
-      const deed = { action: 'app.updated', by: by(actor), address, subject: { id, name: app.name } }
-      await record(tx, { organisationId, ...deed, detail: { picture: 'changed' } })
+      await recordBy(tx, ctx, { action: 'app.updated', subject: app, detail: { picture: 'changed' } })
       return showApp(app, env.appUrl)
     })
   }),
 
   /** Take the picture away, its file with it. */
   removePicture: owner.input(ById).mutation(async ({ ctx, input: { id } }) => {
-    const { db, files, organisationId, actor, address } = ctx
+    const { db, files, organisationId } = ctx
     const { pictureKey, name } = await appOf(db, organisationId, id)
     if (!pictureKey) return
     await db.transaction(async (tx) => {
@@ -128,8 +114,7 @@ export const apps = router({
         .update(appsTable)
         .set({ pictureKey: null })
         .where(and(isIt, eq(appsTable.pictureKey, pictureKey)))
-      const deed = { action: 'app.updated', by: by(actor), address, subject: { id, name } }
-      await record(tx, { organisationId, ...deed, detail: { picture: 'removed' } })
+      await recordBy(tx, ctx, { action: 'app.updated', subject: { id, name }, detail: { picture: 'removed' } })
     })
     await files.remove(pictureKey)
   }),
@@ -137,20 +122,12 @@ export const apps = router({
   /** A new secret, shown this once. The old one fails at once, or after 24 h when `overlap` was chosen; tokens go on. */
   rotate: owner.input(RotateSecret).mutation(({ ctx, input: { id, overlap } }) =>
     ctx.db.transaction(async (tx) => {
-      const { organisationId, actor, address } = ctx
-      const app = await appOf(tx, organisationId, id, 'no key update') // of two rotations at once, the later secret stays
+      const app = await appOf(tx, ctx.organisationId, id, 'no key update') // of two rotations at once, the later secret stays
       const isCurrent = and(isOfApp(appSecrets, app), isNull(appSecrets.expiresAt))
       if (overlap) await tx.update(appSecrets).set({ expiresAt: sql`now() + interval '24 hours'` }).where(isCurrent)
       else await tx.delete(appSecrets).where(isOfApp(appSecrets, app))
       const clientSecret = await addSecret(tx, app)
-      await record(tx, {
-        organisationId,
-        action: 'app.secret_rotated',
-        by: by(actor),
-        address,
-        subject: { id, name: app.name },
-        detail: { overlap },
-      })
+      await recordBy(tx, ctx, { action: 'app.secret_rotated', subject: app, detail: { overlap } })
       return { clientSecret }
     }),
   ),
@@ -158,20 +135,14 @@ export const apps = router({
   /** Delete an app after its name was typed: its tokens, codes and secrets go with it, everywhere. */
   delete: owner.input(DeleteApp).mutation(({ ctx, input: { id, name } }) =>
     ctx.db.transaction(async (tx) => {
-      const { organisationId, actor, address } = ctx
+      const { organisationId } = ctx
       const app = await appOf(tx, organisationId, id)
       if (name !== app.name)
         throw new Failure('unprocessable', {
           errors: [{ path: 'name', code: 'name_differs', message: `Type ${app.name} to delete it.` }],
         })
       await tx.delete(appsTable).where(and(eq(appsTable.id, id), eq(appsTable.organisationId, organisationId)))
-      await record(tx, {
-        organisationId,
-        action: 'app.deleted',
-        by: by(actor),
-        address,
-        subject: { id, name: app.name },
-      })
+      await recordBy(tx, ctx, { action: 'app.deleted', subject: app })
     }),
   ),
 })

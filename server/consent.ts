@@ -9,7 +9,7 @@ import {
   memberships,
   organisations,
 } from '../db/schema.ts'
-import { by, record } from './activity.ts'
+import { recordBy } from './activity.ts'
 import type { Actor } from './actor.ts'
 import { noteAttempt } from './apps.ts'
 import { Failure } from './errors.ts'
@@ -104,14 +104,7 @@ export async function approve(
     expiresAt: sql`now() + ${CodeMinutes} * interval '1 minute'`,
   })
   const detail = { scopes: kept.scopes, channelIds: input.channelIds ?? 'all' }
-  const deed = {
-    action: 'consent.approved',
-    by: by(ctx.actor),
-    address: ctx.address,
-    subject: { id: app.id, name: app.name },
-    detail,
-  }
-  await record(tx, { organisationId: organisation.id, ...deed })
+  await recordBy(tx, ctx, { organisationId: organisation.id, action: 'consent.approved', subject: app, detail })
   await noteAttempt(tx, app, { step: 'consent', outcome: 'ok', description: `Approved for ${organisation.name}.` })
   return { code }
 }
@@ -125,13 +118,7 @@ export async function deny(
   input: Choice,
 ): Promise<Record<string, string>> {
   const organisation = await chosen(ctx, tx, input)
-  const deed = {
-    action: 'consent.denied',
-    by: by(ctx.actor),
-    address: ctx.address,
-    subject: { id: app.id, name: app.name },
-  }
-  if (organisation) await record(tx, { organisationId: organisation.id, ...deed })
+  if (organisation) await recordBy(tx, ctx, { organisationId: organisation.id, action: 'consent.denied', subject: app })
   await noteAttempt(tx, app, { step: 'consent', outcome: 'access_denied', description: 'The person denied it.' })
   return { error: 'access_denied' }
 }

@@ -1,7 +1,7 @@
 import { and, desc, eq, isNull, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import { apiKeys } from '../db/schema.ts'
-import { by, record } from './activity.ts'
+import { recordBy } from './activity.ts'
 import { Failure } from './errors.ts'
 import { ById, defaultScopes, NewKey, type Scope } from './forms.ts'
 import { digest, mintApiKey } from './secrets.ts'
@@ -28,13 +28,14 @@ export const keys = router({
   }),
 
   /** `key` is shown this once: only its digest is kept. */
-  create: owner.input(NewKey).mutation(async ({ ctx: { db, organisationId, actor, address }, input }) => {
+  create: owner.input(NewKey).mutation(async ({ ctx, input }) => {
+    const { organisationId, actor } = ctx
     if (input.expiresAt && input.expiresAt <= new Date()) {
       throw new Failure('unprocessable', {
         errors: [{ path: 'expiresAt', code: 'date_in_past', message: 'The key would have run out already.' }],
       })
     }
-    return db.transaction(async (tx) => {
+    return ctx.db.transaction(async (tx) => {
       const made = await createKey(tx, {
         organisationId,
         createdBy: actor.id,
@@ -42,33 +43,21 @@ export const keys = router({
         expiresAt: input.expiresAt ?? null,
       })
       const subject = { id: made.id, name: input.name }
-      await record(tx, {
-        organisationId,
-        action: 'key.created',
-        by: by(actor),
-        address,
-        subject,
-        detail: { scopes: input.scopes ?? defaultScopes },
-      })
+      const detail = { scopes: input.scopes ?? defaultScopes }
+      await recordBy(tx, ctx, { action: 'key.created', subject, detail })
       return made
     })
   }),
 
-  revoke: owner.input(ById).mutation(({ ctx: { db, organisationId, actor, address }, input: { id } }) =>
-    db.transaction(async (tx) => {
+  revoke: owner.input(ById).mutation(({ ctx, input: { id } }) =>
+    ctx.db.transaction(async (tx) => {
       const [revoked] = await tx
         .update(apiKeys)
         .set({ revokedAt: sql`now()` })
-        .where(and(eq(apiKeys.id, id), eq(apiKeys.organisationId, organisationId), isNull(apiKeys.revokedAt)))
+        .where(and(eq(apiKeys.id, id), eq(apiKeys.organisationId, ctx.organisationId), isNull(apiKeys.revokedAt)))
         .returning({ name: apiKeys.name })
       if (!revoked) throw new Failure('not_found')
-      await record(tx, {
-        organisationId,
-        action: 'key.revoked',
-        by: by(actor),
-        address,
-        subject: { id, name: revoked.name },
-      })
+      await recordBy(tx, ctx, { action: 'key.revoked', subject: { id, name: revoked.name } })
     }),
   ),
 })
