@@ -45,7 +45,7 @@ export function parametersOf(query: string): Parameters {
   const parameters: Parameters = new Map()
   for (const part of query.split('&')) {
     const [, name = '', value = ''] = part.match(/^([^=]*)=?(.*)$/s) ?? []
-    if (value !== '') parameters.set(decode(name) ?? name, [...(parameters.get(decode(name) ?? name) ?? []), value])
+    if (value !== '') parameters.set(decoded(name) ?? name, [...(parameters.get(decoded(name) ?? name) ?? []), value])
   }
   return parameters
 }
@@ -53,7 +53,7 @@ export function parametersOf(query: string): Parameters {
 /** The client_id of a request. Throws PageError when it is missing, repeated or not readable. */
 export function clientIdOf(parameters: Parameters): string {
   const values = parameters.get('client_id') ?? []
-  const value = values.length === 1 ? decode(values[0]!) : null
+  const value = values.length === 1 ? decoded(values[0]!) : null
   if (value === null) throw new PageError('The request names no app, or more than one (client_id).')
   return value
 }
@@ -72,7 +72,7 @@ export function checkRequest(parameters: Parameters, client: Client): Authorizat
     const values = parameters.get(name) ?? []
     if (values.length > 1) fail('invalid_request', `${name} is given twice.`)
     const value = values[0]
-    return value === undefined ? null : (decode(value) ?? fail('invalid_request', `${name} is not readable.`))
+    return value === undefined ? null : (decoded(value) ?? fail('invalid_request', `${name} is not readable.`))
   }
   if ((parameters.get('state') ?? []).length > 1) fail('invalid_request', 'state is given twice.')
   if (parameters.has('state') && way.state === null)
@@ -100,7 +100,7 @@ export function answerUrl(way: Way, issuer: string, parameters: Record<string, s
 function wayOf(parameters: Parameters, { redirectUris }: Client): Way {
   const named = parameters.get('redirect_uri') ?? []
   if (named.length > 1) throw new PageError('The request names more than one redirect_uri.')
-  const redirectUri = named.length === 0 ? redirectUris[0]! : decode(named[0]!)
+  const redirectUri = named.length === 0 ? redirectUris[0]! : decoded(named[0]!)
   if (redirectUri === null || !isRegistered(redirectUris, redirectUri)) {
     const message = 'The redirect_uri of the request is not one that the app has registered, byte for byte.'
     throw new PageError(message, `redirect_uri is ${named[0]!.slice(0, 300)}, which is not registered, byte for byte.`)
@@ -151,8 +151,8 @@ function challengeIn(
   return challenge
 }
 
-// Null for what is no text: not UTF-8, or with a NUL, which the database does not take.
-function decode(value: string): string | null {
+/** Form-encoded text, read. Null for what is no text: not UTF-8, or with a NUL, which the database does not take. */
+export function decoded(value: string): string | null {
   try {
     const text = decodeURIComponent(value.replaceAll('+', ' '))
     return text.includes('\0') ? null : text

@@ -1,5 +1,6 @@
 import express from 'express'
 import { addressOf } from './address.ts'
+import { decoded } from './authorization-request.ts'
 import { problemFrom } from './errors.ts'
 import { scopes } from './forms.ts'
 import {
@@ -186,16 +187,7 @@ function basicOf(header: string | undefined): ClientCredentials | null {
   const pair = Buffer.from(header.match(/^basic\s+([\w+/=-]+)\s*$/i)?.[1] ?? '', 'base64').toString()
   const colon = pair.indexOf(':')
   if (colon < 0) return { clientId: null, secret: null }
-  return { clientId: formDecoded(pair.slice(0, colon)), secret: formDecoded(pair.slice(colon + 1)) }
-}
-
-function formDecoded(text: string): string | null {
-  try {
-    const decoded = decodeURIComponent(text.replaceAll('+', ' '))
-    return decoded.includes('\0') ? null : decoded // the database takes no NUL
-  } catch {
-    return null
-  }
+  return { clientId: decoded(pair.slice(0, colon)), secret: decoded(pair.slice(colon + 1)) }
 }
 
 function demand(parameters: Parameters, name: string): string {
