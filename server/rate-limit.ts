@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
 import { Failure } from './errors.ts'
 
-const WindowSeconds = 60
+export const MinuteSeconds = 60
 
 /** How often something was counted in the window that runs, and when that ends. */
 export type Count = { used: number; resetSeconds: number }
@@ -15,14 +15,14 @@ export async function spend(
   db: Db,
   { policy, limit, key }: Omit<Quota, 'remaining' | 'resetSeconds'> & { key: string },
 ) {
-  const { used, resetSeconds } = await count(db, key, WindowSeconds)
+  const { used, resetSeconds } = await count(db, key, MinuteSeconds)
   return { policy, limit, remaining: limit - used, resetSeconds } satisfies Quota
 }
 
 /** The two fields that tell a caller where it stands (draft-ietf-httpapi-ratelimit-headers-10 §3, §4). */
 export function fieldsOf({ policy, limit, remaining, resetSeconds }: Quota): Record<string, string> {
   return {
-    'RateLimit-Policy': `"${policy}";q=${limit};w=${WindowSeconds}`,
+    'RateLimit-Policy': `"${policy}";q=${limit};w=${MinuteSeconds}`,
     RateLimit: `"${policy}";r=${Math.max(0, remaining)};t=${resetSeconds}`,
   }
 }
@@ -31,8 +31,18 @@ export function fieldsOf({ policy, limit, remaining, resetSeconds }: Quota): Rec
 export function demandRest({ policy, limit, remaining, resetSeconds }: Quota): void {
   if (remaining >= 0) return
   const what = policy === 'organisation' ? 'requests of this organisation' : 'failed authentications from this address'
-  const detail = `More than ${limit} ${what} in a minute. Try again in ${resetSeconds} s.`
-  throw new Failure('rate_limited', { detail, retryAfterSeconds: resetSeconds })
+  refuse(`More than ${limit} ${what} in a minute`, resetSeconds)
+}
+
+/** Throws `rate_limited`: what was too much, and how long to wait. */
+export function refuse(what: string, resetSeconds: number): never {
+  const wait = resetSeconds > 120 ? `${Math.ceil(resetSeconds / 60)} minutes` : `${resetSeconds} s`
+  throw new Failure('rate_limited', { detail: `${what}. Try again in ${wait}.`, retryAfterSeconds: resetSeconds })
+}
+
+/** The counter of what fails from an address, whatever it failed at. */
+export function addressKey(address: string): string {
+  return `address:${address}`
 }
 
 /**

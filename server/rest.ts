@@ -6,12 +6,11 @@ import { addressOf } from './address.ts'
 import { Failure, type Fault, problemFrom } from './errors.ts'
 import type { Scope } from './forms.ts'
 import { openApi } from './openapi.ts'
-import { demandRest, fieldsOf, type Quota, spend } from './rate-limit.ts'
+import { addressKey, demandRest, fieldsOf, type Quota, spend } from './rate-limit.ts'
 import { readJson, receiveFile } from './request-body.ts'
 import { apiFor, appRouter } from './router.ts'
 import { type Route, routes } from './routes.ts'
 import { isAccessToken, isApiKey } from './secrets.ts'
-import { addressKey } from './throttle.ts'
 import { demandScope, type Idempotency, type Installation } from './trpc.ts'
 
 type Request = express.Request
@@ -24,17 +23,18 @@ const exposed =
 
 /** The public API: one handler for every row of the table, in API.md's order of checks. Mounted at /public/v1. */
 export function rest(installation: Installation): express.RequestHandler {
+  const document = JSON.stringify(openApi(installation.env))
   return (req, res) => {
     setCommonHeaders(res)
-    answer(installation, req, res).catch((error: unknown) => sendProblem(installation, req, res, error))
+    answer(installation, document, req, res).catch((error: unknown) => sendProblem(installation, req, res, error))
   }
 }
 
-async function answer(installation: Installation, req: Request, res: Response): Promise<void> {
+async function answer(installation: Installation, document: string, req: Request, res: Response): Promise<void> {
   const { route, params } = routeOf(req, res)
   if (req.method === 'OPTIONS') return void res.status(204).end()
   const { does } = route
-  if (does === null) return sendDocument(installation, res)
+  if (does === null) return void res.status(route.status).type('application/json').end(document)
   const actor = await authenticate(installation, req, res)
   res.locals.actor = actor
   await meter(installation, actor, res)
@@ -46,13 +46,6 @@ async function answer(installation: Installation, req: Request, res: Response): 
   const output = await procedureOf(apiFor(context), does)(input)
   if (idempotency?.replayed) res.set('Idempotent-Replayed', 'true')
   send(installation, req, res, route, output)
-}
-
-function sendDocument({ env }: Installation, res: Response): void {
-  res
-    .status(200)
-    .type('application/json')
-    .end(JSON.stringify(openApi(env)))
 }
 
 function setCommonHeaders(res: Response): void {

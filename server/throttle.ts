@@ -1,9 +1,7 @@
 import type { Db } from '../db/client.ts'
-import { Failure } from './errors.ts'
-import { type Count, count, countNow, forget, giveBack } from './rate-limit.ts'
+import { addressKey, type Count, count, countNow, forget, giveBack, MinuteSeconds, refuse } from './rate-limit.ts'
 import { digest } from './secrets.ts'
 
-const MinuteSeconds = 60
 const HourSeconds = 3600
 const AccountFailures = 20
 const AccountWindowSeconds = 15 * 60
@@ -62,14 +60,6 @@ export async function countSignUp(db: Db, perHour: number, address: string): Pro
   demandWithin(await count(db, `signup:${address}`, HourSeconds), perHour, 'new accounts from your address')
 }
 
-/** The counter of what fails from an address, whatever it failed at. */
-export function addressKey(address: string): string {
-  return `address:${address}`
-}
-
 function demandWithin({ used, resetSeconds }: Count, most: number, what = 'failed attempts'): void {
-  if (used <= most) return
-  const wait = resetSeconds > 120 ? `${Math.ceil(resetSeconds / 60)} minutes` : `${resetSeconds} s`
-  const detail = `Too many ${what}. Try again in ${wait}.`
-  throw new Failure('rate_limited', { detail, retryAfterSeconds: resetSeconds })
+  if (used > most) refuse(`Too many ${what}`, resetSeconds)
 }
