@@ -1,0 +1,35 @@
+import { NavLink, useLocation } from '@remix-run/react'
+import { useEffect, useRef } from 'react'
+
+/** The row of pages that belong together. `end`: only that very address is the page, not what lies below it. */
+export function Sections({ label, pages }: { label: string; pages: { to: string; name: string; end?: boolean }[] }) {
+  const list = useCurrentInView()
+  return (
+    <nav aria-label={label} className="mb-7 border-b border-line">
+      <ul ref={list} className="-mb-px flex gap-5 overflow-x-auto">
+        {pages.map(({ to, name, end = false }) => (
+          <li key={to}>
+            <NavLink
+              to={to}
+              end={end}
+              prefetch="intent"
+              className="block whitespace-nowrap border-b-2 border-transparent py-2 text-sm font-medium text-muted hover:text-ink aria-[current]:border-accent-ink aria-[current]:text-ink"
+            >
+              {name}
+            </NavLink>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+/** On a small screen the row of pages is longer than it is wide: where one is must be seen. */
+function useCurrentInView() {
+  const list = useRef<HTMLUListElement>(null)
+  const { pathname } = useLocation()
+  useEffect(() => {
+    if (pathname) list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [pathname])
+  return list
+}
