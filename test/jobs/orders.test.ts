@@ -1,25 +1,13 @@
 import { eq, sql } from 'drizzle-orm'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { attempts, channels, type DeliveryState, deliveries, posts } from '../../db/schema.ts'
 import { claimNext, intend } from '../../jobs/ledger.ts'
 import { times } from '../../jobs/times.ts'
-import type { Api } from '../../server/router.ts'
 import { aDelivery, someDeliveries } from '../builders.ts'
-import { failureOf, ownerIn } from '../server/web.ts'
-import { deliveryOf, untilState, type World, world } from '../world.ts'
+import { failureOf, worldWithOwner } from '../server/web.ts'
+import { deliveryOf, untilState } from '../world.ts'
 
-let w: World
-let api: Api
-let close: () => Promise<void>
-beforeAll(async () => {
-  w = await world()
-  ;({ api, close } = await ownerIn(w))
-})
-afterEach(() => w.rest())
-afterAll(async () => {
-  await close()
-  await w.end()
-})
+const w = worldWithOwner()
 
 const soon = (ms = 0) => new Date(Date.now() + ms)
 const Hour = 3_600_000
@@ -61,7 +49,7 @@ describe('cancelling a post', () => {
   test.each(outcomes)('that is %s (maybe out: %s): %s', async (state, maybeOut, outcome) => {
     const { id, postId } = await one()
     await force(id, state, maybeOut)
-    expect(await failureOf(api.posts.cancel({ id: postId }))).toBe(outcome)
+    expect(await failureOf(w.api.posts.cancel({ id: postId }))).toBe(outcome)
     const after = await deliveryOf(w.db, id)
     expect(after.state).toBe(outcome === 'done' ? 'cancelled' : state)
     expect(after.leaseToken === null).toBe(!['claimed', 'sending'].includes(after.state))
@@ -74,11 +62,11 @@ describe('cancelling a post', () => {
     const other = await w.channel('readable')
     const second = { id: crypto.randomUUID(), channelId: other, position: 1, publishKey: 'other' }
     await w.db.insert(deliveries).values({ ...row, ...second })
-    await api.posts.cancel({ id: postId })
-    const post = await api.posts.get({ id: postId })
+    await w.api.posts.cancel({ id: postId })
+    const post = await w.api.posts.get({ id: postId })
     expect(post).toMatchObject({ status: 'PUBLISHED', channelIds: [channelId] })
     expect(post.deliveries.map(({ status }) => status)).toEqual(['PUBLISHED', 'CANCELLED'])
-    expect(await failureOf(api.posts.cancel({ id: postId }))).toBe('post_already_published')
+    expect(await failureOf(w.api.posts.cancel({ id: postId }))).toBe('post_already_published')
   })
 })
 
@@ -86,7 +74,7 @@ describe('an order given while a worker is at it', () => {
   test('edited between claim and intent: the lease is gone, and what was made of the old text is not sent', async () => {
     const { id, postId } = await one({ dueAt: soon(), text: 'old' })
     const claimed = await claimNext(w.db, times, 'worker', id)
-    await api.posts.update({ id: postId, content: 'new' })
+    await w.api.posts.update({ id: postId, content: 'new' })
     expect(await intend(w.db, times, claimed!, '{"text":"old"}')).toBe(false)
     expect(await deliveryOf(w.db, id)).toMatchObject({ state: 'scheduled', prepared: null, leaseOwner: null })
     expect(await w.db.select().from(attempts).where(eq(attempts.deliveryId, id))).toMatchObject([{ outcome: 'edited' }])
@@ -96,20 +84,20 @@ describe('an order given while a worker is at it', () => {
   })
 
   test.each([
-    ['cancelled', (postId: string) => api.posts.cancel({ id: postId }), 'cancelled'],
+    ['cancelled', (postId: string) => w.api.posts.cancel({ id: postId }), 'cancelled'],
     [
       'edited to another hour',
-      (postId: string) => api.posts.update({ id: postId, date: soon(Hour).toISOString() }),
+      (postId: string) => w.api.posts.update({ id: postId, date: soon(Hour).toISOString() }),
       'scheduled',
     ],
     [
       'its channel disconnected, held',
-      (_: string, id: string) => api.channels.disconnect({ id, unsent: 'hold' }),
+      (_: string, id: string) => w.api.channels.disconnect({ id, unsent: 'hold' }),
       'held',
     ],
     [
       'its channel disconnected, cancelled',
-      (_: string, id: string) => api.channels.disconnect({ id, unsent: 'cancel' }),
+      (_: string, id: string) => w.api.channels.disconnect({ id, unsent: 'cancel' }),
       'cancelled',
     ],
   ])('%s between claim and intent: it is not sent, and the attempt is closed', async (_what, order, state) => {
@@ -126,7 +114,7 @@ describe('an order given while a worker is at it', () => {
     const { id, postId, channelId } = await one({ dueAt: soon() })
     const [next] = await someDeliveries(w.db, [{ organisationId: w.organisationId, channelId, dueAt: soon() }])
     await claimNext(w.db, times, 'worker', id)
-    await api.posts.cancel({ id: postId })
+    await w.api.posts.cancel({ id: postId })
     expect(await claimNext(w.db, times, 'worker', next!)).toMatchObject({ id: next })
     await force(next!, 'cancelled')
   })
@@ -154,7 +142,7 @@ describe('an order given while a worker is at it', () => {
   const sentFor = (id: string) => w.fake.received.filter(({ key }) => key === id).map(({ text }) => text)
 
   test('cancelled in 150 races with the claim: 204 means never sent, 409 means sent once', async () => {
-    const { answers, states, ids } = await race(150, (id) => api.posts.cancel({ id }))
+    const { answers, states, ids } = await race(150, (id) => w.api.posts.cancel({ id }))
     const wins = answers.filter((answer) => answer === 'done').length
     process.stdout.write(`${wins} of 150 cancellations came first\n`)
     expect(wins).toBeGreaterThan(0)
@@ -167,7 +155,7 @@ describe('an order given while a worker is at it', () => {
   })
 
   test('edited in 150 races with the claim: the one text that the answer promised goes out, once', async () => {
-    const { answers, states, ids } = await race(150, (id, i) => api.posts.update({ id, content: `new ${i}` }))
+    const { answers, states, ids } = await race(150, (id, i) => w.api.posts.update({ id, content: `new ${i}` }))
     const wins = answers.filter((answer) => answer === 'done').length
     process.stdout.write(`${wins} of 150 edits came first\n`)
     expect(wins).toBeGreaterThan(0)
@@ -183,8 +171,8 @@ describe('trying again', () => {
   test('a text that is edited after a retry keeps the hour of the retry, be the post of the day before', async () => {
     const { id, postId } = await one({ dueAt: soon(-25 * Hour) })
     await force(id, 'failed')
-    await api.posts.retry({ id: postId })
-    await api.posts.update({ id: postId, content: 'mended' })
+    await w.api.posts.retry({ id: postId })
+    await w.api.posts.update({ id: postId, content: 'mended' })
     await w.worker()
     await untilState(w.db, id, 'published')
     expect(w.fake.received.map(({ text }) => text)).toEqual(['mended'])
@@ -194,19 +182,19 @@ describe('trying again', () => {
     let refuses = true
     w.fake.behave = (_request, { show, reply }) => (refuses ? reply(422, 'no') : reply(200, { id: show() }))
     const { id, postId, channelId } = await one({ dueAt: soon() })
-    expect(await failureOf(api.posts.retry({ id: postId }))).toBe('nothing_to_retry')
+    expect(await failureOf(w.api.posts.retry({ id: postId }))).toBe('nothing_to_retry')
     await w.worker()
     await untilState(w.db, id, 'failed')
-    expect((await api.posts.get({ id: postId })).status).toBe('FAILED')
+    expect((await w.api.posts.get({ id: postId })).status).toBe('FAILED')
     await w.db.update(channels).set({ status: 'needs_reconnect' }).where(eq(channels.id, channelId))
-    expect(await failureOf(api.posts.retry({ id: postId }))).toBe('unprocessable')
+    expect(await failureOf(w.api.posts.retry({ id: postId }))).toBe('unprocessable')
     await w.db.update(channels).set({ status: 'active' }).where(eq(channels.id, channelId))
     refuses = false
-    expect((await api.posts.retry({ id: postId })).status).toBe('SCHEDULED')
+    expect((await w.api.posts.retry({ id: postId })).status).toBe('SCHEDULED')
     await untilState(w.db, id, 'published')
-    expect(await failureOf(api.posts.retry({ id: postId }))).toBe('nothing_to_retry')
+    expect(await failureOf(w.api.posts.retry({ id: postId }))).toBe('nothing_to_retry')
     expect(w.fake.posts).toHaveLength(1)
-    const { date } = await api.posts.get({ id: postId })
+    const { date } = await w.api.posts.get({ id: postId })
     const [post] = await w.db.select().from(posts).where(eq(posts.id, postId))
     expect(date).toBe(post!.date!.toISOString()) // the ledger's hour moved, what was asked for did not
   })
@@ -219,17 +207,17 @@ describe('trying again', () => {
     w.fake.behave = (_request, { reply }) => reply(500, 'who knows')
     const { id, postId, channelId } = await one({ network: 'blind', dueAt: soon() })
     const order = { id: postId, channelId, outcome }
-    expect(await failureOf(api.posts.resolve(order))).toBe('nothing_to_resolve')
+    expect(await failureOf(w.api.posts.resolve(order))).toBe('nothing_to_resolve')
     await w.worker()
     await untilState(w.db, id, 'needs_review')
-    expect(await failureOf(api.posts.retry({ id: postId }))).toBe('nothing_to_retry')
+    expect(await failureOf(w.api.posts.retry({ id: postId }))).toBe('nothing_to_retry')
     w.fake.behave = (_request, { show, reply }) => reply(200, { id: show() })
     const url = 'https://example.org/there'
-    const post = await api.posts.resolve(outcome === 'published' ? { ...order, outcome, url } : order)
+    const post = await w.api.posts.resolve(outcome === 'published' ? { ...order, outcome, url } : order)
     const row = await untilState(w.db, id, state)
     expect(w.fake.received).toHaveLength(1 + sends)
     expect(row.evidence).toBe(state === 'cancelled' ? null : outcome === 'published' ? 'person' : 'answered')
     if (outcome === 'published') expect(post.deliveries[0]).toMatchObject({ status: 'PUBLISHED', url })
-    expect(await failureOf(api.posts.resolve(order))).toBe('nothing_to_resolve')
+    expect(await failureOf(w.api.posts.resolve(order))).toBe('nothing_to_resolve')
   })
 })

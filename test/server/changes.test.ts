@@ -1,26 +1,20 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { attempts, channels, type DeliveryState, deliveries, media, posts } from '../../db/schema.ts'
-import { expectProblem, faultsOf, openWeb, type Web } from './web.ts'
+import { expectProblem, faultsOf, webWithChannel } from './web.ts'
 
-let w: Web
-let channelId: string
-beforeAll(async () => {
-  w = await openWeb()
-  channelId = await w.channel()
-})
-afterAll(() => w.end())
+const w = webWithChannel()
 
 const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString()
 const scheduled = (change = {}) => ({
-  ...{ type: 'schedule', date: inMinutes(60), content: 'hello', channelIds: [channelId] },
+  ...{ type: 'schedule', date: inMinutes(60), content: 'hello', channelIds: [w.channelId] },
   ...change,
 })
 const make = async (change = {}) => (await w.call('POST', '/posts', { json: scheduled(change) })).json
 const patch = (id: string, json: unknown, headers = {}) => w.call('PATCH', `/posts/${id}`, { json, headers })
 
 /** What its deliveries need to be in a state, as the ledger's constraints have it. */
-async function force(postId: string, state: DeliveryState, onChannel = channelId): Promise<void> {
+async function force(postId: string, state: DeliveryState, onChannel = w.channelId): Promise<void> {
   const isOut = state === 'published'
   await w.db
     .update(deliveries)
@@ -71,11 +65,11 @@ describe('PATCH /posts/{id}', () => {
 
   test('takes the channels as the whole new set, in the order named', async () => {
     const [second, third] = await Promise.all([w.channel(), w.channel()])
-    const { id } = await make({ channelIds: [channelId, second] })
-    const changed = (await patch(id, { channelIds: [third, channelId] })).json
-    expect(changed.channelIds).toEqual([third, channelId])
-    const back = (await patch(id, { channelIds: [second, channelId, third] })).json
-    expect(back.channelIds).toEqual([second, channelId, third])
+    const { id } = await make({ channelIds: [w.channelId, second] })
+    const changed = (await patch(id, { channelIds: [third, w.channelId] })).json
+    expect(changed.channelIds).toEqual([third, w.channelId])
+    const back = (await patch(id, { channelIds: [second, w.channelId, third] })).json
+    expect(back.channelIds).toEqual([second, w.channelId, third])
   })
 
   test('makes a draft a scheduled post, when nothing is in the way', async () => {
@@ -83,7 +77,7 @@ describe('PATCH /posts/{id}', () => {
     const bare = await patch(id, { type: 'schedule' })
     expectProblem(bare, 422, 'unprocessable')
     expect(faultsOf(bare)).toEqual(['date required', 'channelIds required'])
-    const done = await patch(id, { type: 'schedule', date: inMinutes(5), channelIds: [channelId] })
+    const done = await patch(id, { type: 'schedule', date: inMinutes(5), channelIds: [w.channelId] })
     expect(done).toMatchObject({ status: 200, json: { type: 'schedule', status: 'SCHEDULED' } })
     const undone = await patch(id, { type: 'draft' })
     expect(faultsOf(undone)).toEqual(['type type_cannot_change'])
@@ -111,7 +105,7 @@ describe('POST /posts/validate', () => {
       .update(channels)
       .set({ limits: { ...row!.limits, textLength: 3 }, status: 'needs_reconnect' })
       .where(eq(channels.id, small))
-    const wrong = scheduled({ date: '2020-01-01T00:00:00Z', channelIds: [channelId, small], mediaIds: [channelId] })
+    const wrong = scheduled({ date: '2020-01-01T00:00:00Z', channelIds: [w.channelId, small], mediaIds: [w.channelId] })
     const before = await w.db.select({ id: posts.id }).from(posts)
     const answer = await validate(wrong)
     const refused = await w.call('POST', '/posts', { json: wrong })
@@ -137,7 +131,7 @@ describe('POST /posts/validate', () => {
 describe('POST /posts/{id}/retry', () => {
   test('sends what failed again and never what is out, once for one Idempotency-Key', async () => {
     const other = await w.channel()
-    const { id } = await make({ channelIds: [channelId, other] })
+    const { id } = await make({ channelIds: [w.channelId, other] })
     expectProblem(await w.call('POST', `/posts/${id}/retry`), 409, 'nothing_to_retry')
     await force(id, 'published')
     await force(id, 'failed', other)
@@ -165,7 +159,7 @@ describe('POST /posts/{id}/retry', () => {
 })
 
 describe('POST /posts/{id}/deliveries/{channelId}/resolve', () => {
-  const resolve = (id: string, json: unknown, on = channelId) =>
+  const resolve = (id: string, json: unknown, on = w.channelId) =>
     w.call('POST', `/posts/${id}/deliveries/${on}/resolve`, { json })
 
   test('takes a person’s word for what became of a delivery', async () => {
@@ -190,7 +184,7 @@ describe('POST /posts/{id}/deliveries/{channelId}/resolve', () => {
       { outcome: 'maybe' },
       { outcome: 'published', url: 'javascript:alert(1)' },
       { outcome: 'cancelled', url: 'https://example.com' },
-      { outcome: 'cancelled', channelId },
+      { outcome: 'cancelled', channelId: w.channelId },
     ])
       expectProblem(await resolve(id, json), 400, 'invalid_request')
     expectProblem(await resolve(id, { outcome: 'cancelled' }, await w.channel()), 404, 'not_found')
@@ -211,7 +205,7 @@ test('GET /posts/{id}/attempts lists each try, oldest first, a page at a time', 
     status: 200,
     json: {
       data: [
-        { no: 1, channelId, startedAt: '1970-01-01T00:00:01.000Z', outcome: 'later', status: 503 },
+        { no: 1, channelId: w.channelId, startedAt: '1970-01-01T00:00:01.000Z', outcome: 'later', status: 503 },
         { no: 2, intendedAt: null, endedAt: '1970-01-01T00:00:02.500Z' },
       ],
       nextCursor: expect.any(String),

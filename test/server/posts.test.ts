@@ -1,21 +1,15 @@
 import { eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type ChannelLimits, channels, deliveries, media, posts } from '../../db/schema.ts'
-import { expectProblem, faultsOf, openWeb, type Web } from './web.ts'
+import { expectProblem, faultsOf, webWithChannel } from './web.ts'
 
-let w: Web
-let channelId: string
-beforeAll(async () => {
-  w = await openWeb()
-  channelId = await w.channel()
-})
-afterAll(() => w.end())
+const w = webWithChannel()
 
 const Minute = 60_000
 const inMinutes = (minutes: number) => new Date(Date.now() + minutes * Minute).toISOString()
 const scheduled = (change = {}) => ({
-  ...{ type: 'schedule', date: inMinutes(60), content: 'hello', channelIds: [channelId] },
+  ...{ type: 'schedule', date: inMinutes(60), content: 'hello', channelIds: [w.channelId] },
   ...change,
 })
 const create = (json: unknown) => w.call('POST', '/posts', { json })
@@ -41,7 +35,7 @@ describe('a new post', () => {
   test('of type schedule is SCHEDULED on its channels in the order named, with a wake-up at its hour on each', async () => {
     const other = await w.channel()
     const date = inMinutes(60)
-    const made = await create(scheduled({ date, channelIds: [other, channelId] }))
+    const made = await create(scheduled({ date, channelIds: [other, w.channelId] }))
     expect(made.status).toBe(201)
     const delivery = {
       ...{ network: 'feed', status: 'SCHEDULED', remoteId: null, url: null, publishedAt: null },
@@ -56,10 +50,10 @@ describe('a new post', () => {
         date,
         content: 'hello',
       },
-      ...{ channelIds: [other, channelId], mediaIds: [], overrides: [] },
+      ...{ channelIds: [other, w.channelId], mediaIds: [], overrides: [] },
       deliveries: [
         { channelId: other, ...delivery },
-        { channelId, ...delivery },
+        { channelId: w.channelId, ...delivery },
       ],
       createdBy: { kind: 'api_key', id: expect.any(String), name: 'test' },
       ...{ createdAt: at, updatedAt: at, version: 1 },
@@ -94,7 +88,7 @@ describe('a new post', () => {
   test('that is refused leaves nothing behind, neither post nor wake-up', async () => {
     const jobs = () => w.db.execute(sql`select id from graphile_worker.jobs`)
     const before = [await countOf(), (await jobs()).length]
-    expectProblem(await create(scheduled({ channelIds: [channelId, uuidv7()] })), 422, 'unprocessable')
+    expectProblem(await create(scheduled({ channelIds: [w.channelId, uuidv7()] })), 422, 'unprocessable')
     expect([await countOf(), (await jobs()).length]).toEqual(before)
   })
 
@@ -150,9 +144,9 @@ describe('what a post names', () => {
       status: 422,
       json: { errors: { length: 50 } },
     })
-    for (const twice of [channelId, channelId.toUpperCase()])
-      expect(faultsOf(await create(scheduled({ channelIds: [channelId, twice] })))).toEqual(['channelIds invalid'])
-    const none = await create(scheduled({ channelIds: ['x', '', 'y', channelId] }))
+    for (const twice of [w.channelId, w.channelId.toUpperCase()])
+      expect(faultsOf(await create(scheduled({ channelIds: [w.channelId, twice] })))).toEqual(['channelIds invalid'])
+    const none = await create(scheduled({ channelIds: ['x', '', 'y', w.channelId] }))
     expectProblem(none, 422, 'unprocessable')
     expect(faultsOf(none)).toEqual([0, 1, 2].map((i) => `channelIds[${i}] channel_not_found`))
   })
@@ -160,7 +154,7 @@ describe('what a post names', () => {
   test('a channel that must be reconnected, or was disconnected, is said with its place', async () => {
     const broken = await limitedChannel({}, 'needs_reconnect')
     const gone = await limitedChannel({}, 'disconnected')
-    const answer = await create(scheduled({ channelIds: [channelId, broken, gone] }))
+    const answer = await create(scheduled({ channelIds: [w.channelId, broken, gone] }))
     expectProblem(answer, 422, 'unprocessable')
     expect(faultsOf(answer)).toEqual(['channelIds[1] channel_needs_reconnect', 'channelIds[2] channel_disconnected'])
   })
@@ -209,17 +203,17 @@ describe('a text', () => {
     expect(await faults(family.repeat(6), byByte)).toEqual([expect.stringContaining('by 8 bytes')])
     expect(await faults(`a https://example.org/${'x'.repeat(100)}`, withLinks)).toBeUndefined()
     expect(await faults(`abc http://a.bc`, withLinks)).toEqual([expect.stringContaining('this has 27')])
-    expect(await faults('x'.repeat(501), byCharacter, byGrapheme, channelId)).toHaveLength(3)
+    expect(await faults('x'.repeat(501), byCharacter, byGrapheme, w.channelId)).toHaveLength(3)
     expect(faultsOf(await create(scheduled({ content: 'x'.repeat(100_001) })))).toEqual(['content too_big'])
   })
 })
 
 test('a draft is removed by DELETE, a scheduled post stays readable as CANCELLED, and a second DELETE says why not', async () => {
-  const draft = await create({ type: 'draft', content: 'x', channelIds: [channelId] })
+  const draft = await create({ type: 'draft', content: 'x', channelIds: [w.channelId] })
   expect(await w.call('DELETE', `/posts/${draft.json.id}`)).toMatchObject({ status: 204, text: '' })
   for (const method of ['GET', 'DELETE'])
     expectProblem(await w.call(method, `/posts/${draft.json.id}`), 404, 'not_found')
-  const lost = await create({ type: 'draft', content: 'x', channelIds: [channelId] })
+  const lost = await create({ type: 'draft', content: 'x', channelIds: [w.channelId] })
   await w.db.update(deliveries).set({ state: 'cancelled' }).where(eq(deliveries.postId, lost.json.id)) // by a disconnect
   expect((await w.call('DELETE', `/posts/${lost.json.id}`)).status).toBe(204)
   const post = await create(scheduled())

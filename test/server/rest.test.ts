@@ -1,19 +1,13 @@
 import { once } from 'node:events'
 import { get } from 'node:http'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createKey } from '../../server/keys.ts'
 import { routes } from '../../server/routes.ts'
-import { expectProblem, faultsOf, openWeb, type Web } from './web.ts'
+import { expectProblem, faultsOf, webWithChannel } from './web.ts'
 
-let w: Web
-let channelId: string
-beforeAll(async () => {
-  w = await openWeb()
-  channelId = await w.channel()
-})
-afterAll(() => w.end())
+const w = webWithChannel()
 
-const draft = () => ({ type: 'draft', content: 'hello', channelIds: [channelId] })
+const draft = () => ({ type: 'draft', content: 'hello', channelIds: [w.channelId] })
 const paths = [...new Set(routes.map(({ path }) => path))]
 const nowhere = (path: string) => path.replaceAll(/:\w+/g, '01890000-0000-7000-8000-000000000000')
 
@@ -184,7 +178,7 @@ test('everything wrong with the form comes at once, each with its path; then eve
       type: 'schedule',
       date: '2001-01-01T00:00:00Z',
       content: 'x'.repeat(501),
-      channelIds: ['x', channelId],
+      channelIds: ['x', w.channelId],
       mediaIds: ['y'],
     },
   })

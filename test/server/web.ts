@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { pino } from 'pino'
-import { expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { readEnv } from '../../db/env.ts'
 import { memberships, type Role } from '../../db/schema.ts'
 import type { Networks } from '../../jobs/networks/registry.ts'
@@ -11,7 +11,7 @@ import type { Installation } from '../../server/trpc.ts'
 import { aChannel, anOrganisation } from '../builders.ts'
 import { testDatabase } from '../database.ts'
 import { startWeb, testSite } from '../processes.ts'
-import type { World } from '../world.ts'
+import { type World, world } from '../world.ts'
 
 /** An answer of the public API. `json` is null where the body is none. */
 // biome-ignore lint/suspicious/noExplicitAny: a test says by its assertions what it expects of the body
@@ -47,6 +47,17 @@ export async function openWeb(extra: Record<string, string> = {}) {
 }
 
 export type Web = Awaited<ReturnType<typeof openWeb>>
+
+/** What openWeb opens, with a channel, for all tests of a file: filled before the first, ended after the last. */
+export function webWithChannel(): Web & { channelId: string } {
+  const w = {} as Web & { channelId: string }
+  beforeAll(async () => {
+    Object.assign(w, await openWeb())
+    w.channelId = await w.channel()
+  })
+  afterAll(() => w.end())
+  return w
+}
 
 export async function callApi(appUrl: string, method: string, path: string, options: Call): Promise<Answer> {
   const { key, json, body, headers = {} } = options
@@ -117,6 +128,22 @@ export async function ownerIn({ db, site, organisationId }: World, more: Network
   const [membership] = await db.select().from(memberships).where(eq(memberships.organisationId, organisationId))
   const member = await memberWith(installation, { organisationId, accountId: membership!.accountId })
   return { api: apiAs({ ...installation, networks: { ...installation.networks, ...more } }, member), close }
+}
+
+/** A world with its owner's procedures for all tests of a file; its workers rest after each. */
+export function worldWithOwner(): World & { api: Api } {
+  const w = {} as World & { api: Api }
+  let close: () => Promise<void>
+  beforeAll(async () => {
+    Object.assign(w, await world())
+    ;({ api: w.api, close } = await ownerIn(w))
+  })
+  afterEach(() => w.rest())
+  afterAll(async () => {
+    await close()
+    await w.end()
+  })
+  return w
 }
 
 /** How a procedure ended: `done`, or the code of its failure. */
