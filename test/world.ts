@@ -1,7 +1,7 @@
-import { eq } from 'drizzle-orm'
+import { eq, inArray } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
-import { deliveries } from '../db/schema.ts'
-import { aChannel, anOrganisation } from './builders.ts'
+import { attempts, deliveries } from '../db/schema.ts'
+import { aChannel, aDelivery, anOrganisation } from './builders.ts'
 import { testDatabase } from './database.ts'
 import { startFakeServer } from './fake-network.ts'
 import { type Started, startWorker, testSite, until } from './processes.ts'
@@ -17,6 +17,7 @@ export async function world() {
   const fake = await startFakeServer()
   const { organisationId } = await anOrganisation(db)
   const running: Started[] = []
+  const channel = (network: string, token = 'good') => aChannel(db, site.secretKey, { organisationId, network, token })
   return {
     db,
     site,
@@ -40,7 +41,12 @@ export async function world() {
       running.push(started)
       return started
     },
-    channel: (network: string, token = 'good') => aChannel(db, site.secretKey, { organisationId, network, token }),
+    channel,
+    /** A post that is due on a new channel of `network`. */
+    async delivery(network: string, dueAt = new Date()) {
+      const channelId = await channel(network)
+      return { channelId, id: await aDelivery(db, { organisationId, channelId, dueAt }) }
+    },
     /** Stop the workers and let the fake behave again. */
     async rest() {
       await Promise.all(running.splice(0).map((process) => process.stop()))
@@ -66,4 +72,17 @@ export function untilState(db: Db, id: string, ...states: string[]) {
     const row = await deliveryOf(db, id)
     return states.includes(row.state) && row
   })
+}
+
+export async function statesOf(db: Db, ids: string[]): Promise<string[]> {
+  const rows = await db.select({ state: deliveries.state }).from(deliveries).where(inArray(deliveries.id, ids))
+  return rows.map(({ state }) => state)
+}
+
+export function untilPublished(db: Db, ids: string[]) {
+  return until(async () => (await statesOf(db, ids)).every((state) => state === 'published'))
+}
+
+export function attemptsOf(db: Db, deliveryId: string) {
+  return db.select().from(attempts).where(eq(attempts.deliveryId, deliveryId)).orderBy(attempts.no)
 }
