@@ -1,97 +1,29 @@
-import { join } from 'node:path'
-import { eq, sql } from 'drizzle-orm'
-import sharp from 'sharp'
+import { sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-  accessTokens,
-  accounts,
-  appSecrets,
-  apps,
-  authorizationCodes,
-  connectFlows,
-  deliveries,
-  grants,
-  media,
-  type Role,
-} from '../../db/schema.ts'
+import type { Role } from '../../db/schema.ts'
 import { type Actor, credentialHolder } from '../../server/actor.ts'
-import { createKey } from '../../server/keys.ts'
 import { appRouter } from '../../server/router.ts'
-import { digest, hashPassword } from '../../server/secrets.ts'
-import { aDelivery, anOrganisation } from '../builders.ts'
+import { aHouse, type House, idNames, newThings, Password } from './house.ts'
 import { apiAs, expectProblem, openWeb, type Web } from './web.ts'
 
-const Password = 'a good password'
 const roles: Role[] = ['viewer', 'editor', 'admin', 'owner']
 
-type House = { organisationId: string; accountId: string; key: string; member: Extract<Actor, { kind: 'member' }> }
 let w: Web
 let ours: House
 let theirs: House
-let passwordHash: string
-let picture: string
 let postOfOurs = ''
 beforeAll(async () => {
   w = await openWeb({ AUTH_RATE_LIMIT: '0' })
-  passwordHash = await hashPassword(Password)
-  picture = join(w.site.dataDir, 'picture.png')
-  await sharp({ create: { width: 2, height: 2, channels: 3, background: 'red' } })
-    .png()
-    .toFile(picture)
-  ours = await aHouse()
-  theirs = await aHouse()
-  postOfOurs = (await thingsOf(ours)).postId
+  ours = await aHouse(w)
+  theirs = await aHouse(w)
+  postOfOurs = (await newThings(w, ours)).postId
 })
 afterAll(() => w.end())
 
-async function aHouse(): Promise<House> {
-  const made = await anOrganisation(w.db)
-  await w.db.update(accounts).set({ passwordHash }).where(eq(accounts.id, made.accountId))
-  const [account] = await w.db.select().from(accounts).where(eq(accounts.id, made.accountId))
-  const person = {
-    kind: 'member',
-    id: made.accountId,
-    name: 'Ada',
-    email: account!.email,
-    timeZone: 'UTC',
-    role: 'owner',
-  } as const
-  return { ...made, member: { ...person, organisationId: made.organisationId, sessionId: uuidv7() } }
-}
-
-/** One of each thing that has an id, new, so that a case may change it. */
-async function thingsOf({ organisationId, accountId, member }: House) {
-  const channelId = await w.channel(organisationId)
-  const dueAt = new Date(Date.now() + 3_600_000)
-  const deliveryId = await aDelivery(w.db, { organisationId, channelId, dueAt })
-  const [delivery] = await w.db.select().from(deliveries).where(eq(deliveries.id, deliveryId))
-  const row = {
-    organisationId,
-    kind: 'image',
-    mime: 'image/png',
-    bytes: 1,
-    sha256: '',
-    fileKey: `${uuidv7()}.png`,
-  } as const
-  const [file] = await w.db.insert(media).values(row).returning()
-  const { id: keyId } = await createKey(w.db, { organisationId, createdBy: accountId, name: 'k', expiresAt: null })
-  const state = uuidv7()
-  await w.db.insert(connectFlows).values({
-    ...{ organisationId, accountId, network: 'feed', stateHash: digest(state), sealed: new Uint8Array() },
-    expiresAt: dueAt,
-  })
-  const [app] = await w.db
-    .insert(apps)
-    .values({ organisationId, clientId: uuidv7(), name: 'app', redirectUris: ['https://app.example/back'] })
-    .returning()
-  const appId = app!.id
-  await w.db.insert(grants).values({ organisationId, appId, approvedByName: 'Ada', scopes: ['posts:read'] })
-  const beside = { email: member.email, path: picture, ownPostId: postOfOurs }
-  return { organisationId, channelId, postId: delivery!.postId, mediaId: file!.id, keyId, state, appId, ...beside }
-}
+/** New things of a house, and a post of ours to put them into. */
+const thingsOf = async (house: House) => ({ ...(await newThings(w, house)), ownPostId: postOfOurs })
 type Things = Awaited<ReturnType<typeof thingsOf>>
-const idNames = ['organisationId', 'channelId', 'postId', 'mediaId', 'keyId', 'state', 'appId'] as const
 
 /**
  * A procedure, called with ids of `t`: who may (the least role; `key`: also an API key with its scope; `anybody`), how
@@ -304,29 +236,4 @@ test('every route of the public API answers to an id of somebody else as to one 
   const json = { type: 'now', content: 'x', channelIds: [foreign.channelId], mediaIds: [foreign.mediaId] }
   expectProblem(await w.call('POST', '/posts', { key: ours.key, json }), 422, 'unprocessable')
   expect(await belongings(theirs)).toBe(before)
-})
-
-test('the database itself refuses a post on another organisation\u2019s channel', async () => {
-  const [mine, foreign] = [await thingsOf(ours), await thingsOf(theirs)]
-  const move = w.db.update(deliveries).set({ channelId: foreign.channelId }).where(eq(deliveries.postId, mine.postId))
-  await expect(move).rejects.toMatchObject({ cause: { code: '23503' } })
-})
-
-test('the database itself refuses a code or a token of one organisation on the consent of another, and a second token', async () => {
-  const [mine, foreign] = [await thingsOf(ours), await thingsOf(theirs)]
-  const [grant] = await w.db.select().from(grants).where(eq(grants.appId, foreign.appId))
-  const given = { grantId: grant!.id, appId: foreign.appId, redirectUri: '', wasRedirectNamed: false }
-  const theirIds = { organisationId: foreign.organisationId }
-  const hash = () => digest(uuidv7())
-  const aToken = (row: object) => w.db.insert(accessTokens).values({ ...given, ...theirIds, ...row, tokenHash: hash() })
-  const aCode = (row: object) =>
-    w.db.insert(authorizationCodes).values({ ...given, ...theirIds, ...row, codeHash: hash(), expiresAt: new Date() })
-  for (const row of [{ organisationId: mine.organisationId }, { appId: mine.appId }]) {
-    await expect(aToken(row)).rejects.toMatchObject({ cause: { code: '23503' } })
-    await expect(aCode(row)).rejects.toMatchObject({ cause: { code: '23503' } })
-  }
-  await aToken({})
-  await expect(aToken({})).rejects.toMatchObject({ cause: { code: '23505' } })
-  const secret = { organisationId: mine.organisationId, appId: foreign.appId, secretHash: hash(), last4: 'abcd' }
-  await expect(w.db.insert(appSecrets).values(secret)).rejects.toMatchObject({ cause: { code: '23503' } })
 })

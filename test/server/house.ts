@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
+import sharp from 'sharp'
+import { v7 as uuidv7 } from 'uuid'
+import { accounts, apps, connectFlows, deliveries, grants, media } from '../../db/schema.ts'
+import type { Actor } from '../../server/actor.ts'
+import { createKey } from '../../server/keys.ts'
+import { digest, hashPassword } from '../../server/secrets.ts'
+import { aDelivery, anOrganisation } from '../builders.ts'
+import type { Web } from './web.ts'
+
+export const Password = 'a good password'
+
+export type House = {
+  organisationId: string
+  accountId: string
+  key: string
+  picture: string // the path of one
+  member: Extract<Actor, { kind: 'member' }>
+}
+
+/** An organisation with its owner, who can sign in and has a picture. */
+export async function aHouse(w: Web): Promise<House> {
+  const passwordHash = await hashPassword(Password)
+  const made = await anOrganisation(w.db)
+  await w.db.update(accounts).set({ passwordHash }).where(eq(accounts.id, made.accountId))
+  const [account] = await w.db.select().from(accounts).where(eq(accounts.id, made.accountId))
+  const person = {
+    kind: 'member',
+    id: made.accountId,
+    name: 'Ada',
+    email: account!.email,
+    timeZone: 'UTC',
+    role: 'owner',
+  } as const
+  const picture = await aPicture(w)
+  return { ...made, picture, member: { ...person, organisationId: made.organisationId, sessionId: uuidv7() } }
+}
+
+/** One of each thing that has an id, new, so that a case may change it. */
+export async function newThings(w: Web, { organisationId, accountId, member, picture }: House) {
+  const channelId = await w.channel(organisationId)
+  const dueAt = new Date(Date.now() + 3_600_000)
+  const deliveryId = await aDelivery(w.db, { organisationId, channelId, dueAt })
+  const [delivery] = await w.db.select().from(deliveries).where(eq(deliveries.id, deliveryId))
+  const row = {
+    organisationId,
+    kind: 'image',
+    mime: 'image/png',
+    bytes: 1,
+    sha256: '',
+    fileKey: `${uuidv7()}.png`,
+  } as const
+  const [file] = await w.db.insert(media).values(row).returning()
+  const { id: keyId } = await createKey(w.db, { organisationId, createdBy: accountId, name: 'k', expiresAt: null })
+  const state = uuidv7()
+  await w.db.insert(connectFlows).values({
+    ...{ organisationId, accountId, network: 'feed', stateHash: digest(state), sealed: new Uint8Array() },
+    expiresAt: dueAt,
+  })
+  const [app] = await w.db
+    .insert(apps)
+    .values({ organisationId, clientId: uuidv7(), name: 'app', redirectUris: ['https://app.example/back'] })
+    .returning()
+  const appId = app!.id
+  await w.db.insert(grants).values({ organisationId, appId, approvedByName: 'Ada', scopes: ['posts:read'] })
+  const beside = { email: member.email, path: picture }
+  return { organisationId, channelId, postId: delivery!.postId, mediaId: file!.id, keyId, state, appId, ...beside }
+}
+
+/** Those of them that name something of one organisation. */
+export const idNames = ['organisationId', 'channelId', 'postId', 'mediaId', 'keyId', 'state', 'appId'] as const
+
+async function aPicture({ site }: Web): Promise<string> {
+  const path = join(site.dataDir, `${uuidv7()}.png`)
+  await sharp({ create: { width: 2, height: 2, channels: 3, background: 'red' } })
+    .png()
+    .toFile(path)
+  return path
+}
