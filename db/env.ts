@@ -66,12 +66,35 @@ const Variables = z.object({
     .pipe(z.array(z.union([z.cidrv4(), z.cidrv6()]).refine((cidr) => !cidr.endsWith('/0'))))
     .catch(() => problem('OUTBOUND_ALLOW must be networks such as 10.1.0.0/16, with commas between; /0 is refused.')),
   BLUESKY_PLC_URL: origin('BLUESKY_PLC_URL').transform((url) => url ?? 'https://plc.directory'),
+  FILES: z
+    .enum(['local', 's3'])
+    .default('local')
+    .catch(() => problem('FILES must be local or s3.')),
+  S3_ENDPOINT: origin('S3_ENDPOINT'),
+  S3_REGION: z.string().default('us-east-1'),
+  S3_BUCKET: z.string().optional(),
+  S3_ACCESS_KEY_ID: z.string().optional(),
+  S3_SECRET_ACCESS_KEY: z.string().optional(),
+  S3_FORCE_PATH_STYLE: z
+    .enum(['true', 'false'])
+    .optional()
+    .catch(() => problem('S3_FORCE_PATH_STYLE must be true or false.')),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .catch(() => problem('LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent.')),
   REMIX_DEV_ORIGIN: z.string().optional(),
 })
+
+/** Where files are kept that are not in dataDir. `endpoint` null: Amazon's own of the region. */
+export type Bucket = {
+  endpoint: string | null
+  region: string
+  name: string
+  accessKeyId: string
+  secretAccessKey: string
+  forcePathStyle: boolean // the bucket in the path and not in the host's name
+}
 
 export type Env = ReturnType<typeof readEnv>
 
@@ -84,6 +107,7 @@ export function readEnv(variables: Record<string, string | undefined> = process.
   const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
   problems.length = 0
   const env = Variables.parse(given)
+  const s3 = env.FILES === 's3' ? bucketIn(env) : null
   if (problems.length > 0) throw new EnvError(problems.join('\n'))
   const appUrl = env.APP_URL ?? `http://localhost:${env.PORT}`
   return {
@@ -103,9 +127,21 @@ export function readEnv(variables: Record<string, string | undefined> = process.
     workerConcurrency: env.WORKER_CONCURRENCY,
     workerPort: env.WORKER_PORT,
     outboundAllow: env.OUTBOUND_ALLOW,
+    s3, // null: files are kept in dataDir
     blueskyPlcUrl: env.BLUESKY_PLC_URL,
     logLevel: env.LOG_LEVEL,
     compilerOrigin: env.REMIX_DEV_ORIGIN ?? null, // in development: who wants to know that a new build is served
+  }
+}
+
+function bucketIn(env: z.output<typeof Variables>): Bucket {
+  return {
+    endpoint: env.S3_ENDPOINT ?? null,
+    region: env.S3_REGION,
+    name: env.S3_BUCKET ?? problem("FILES=s3 demands S3_BUCKET, the name of a bucket that is Punctual's alone."),
+    accessKeyId: env.S3_ACCESS_KEY_ID ?? problem('FILES=s3 demands S3_ACCESS_KEY_ID.'),
+    secretAccessKey: env.S3_SECRET_ACCESS_KEY ?? problem('FILES=s3 demands S3_SECRET_ACCESS_KEY.'),
+    forcePathStyle: env.S3_FORCE_PATH_STYLE ? env.S3_FORCE_PATH_STYLE === 'true' : env.S3_ENDPOINT !== undefined,
   }
 }
 

@@ -1,77 +1,65 @@
 import { randomUUID } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
-import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 
 /** Where the bytes of media are kept, each file under a key that its owner made: letters, digits, dash and dot. */
 export type Files = {
   /** Keep `source` under `key`, over what was there. The whole of it or nothing, also after a power cut. */
   write: (key: string, source: Readable | Uint8Array) => Promise<void>
-  /** Throws FileNotFound. Destroy `stream` when it is not read to its end. */
-  read: (key: string) => Promise<{ stream: Readable; bytes: number }>
+  /** Keep the temporary file at `path` under `key`, as `write` does. It may be gone from `path` afterwards. */
+  adopt: (key: string, path: string) => Promise<void>
+  /** Throws FileNotFound. */
+  bytesOf: (key: string) => Promise<number>
+  /** The file, or the bytes of `range`, which must be in it. Throws FileNotFound. Destroy it when it is not read to its end. */
+  read: (key: string, range?: Range) => Promise<Readable>
   /** Throws FileNotFound. */
   readAll: (key: string) => Promise<Uint8Array>
   /** One that is not there is fine. */
   remove: (key: string) => Promise<void>
+  /** The keys of the files that begin with `prefix` (at least two characters) and were written before `time`, a few at once. */
+  list: (prefix: string, time: Date) => AsyncIterable<string[]>
+  /** Remove the temporary files of this machine that were last written before `time`. */
+  clear: (time: Date) => Promise<void>
   /** The path of a new file on this machine that does not exist yet. Whoever asks for it removes it. */
   temporary: () => Promise<string>
 }
 
+/** Both ends are in it, counted from 0. */
+export type Range = { start: number; end: number }
+
 export class FileNotFound extends Error {}
 
-/** Files in `<dataDir>/files`, in a folder for each first two characters of a key. */
-export function localFiles(dataDir: string): Files {
-  const root = join(dataDir, 'files')
-  return {
-    write: async (key, source) => write(root, pathOf(root, key), source),
-    async read(key) {
-      const file = await openedOf(root, key)
-      return { stream: file.createReadStream(), bytes: (await file.stat()).size }
-    },
-    readAll: async (key) => readFile(pathOf(root, key)).catch((error) => notFound(key, error)),
-    remove: async (key) => rm(pathOf(root, key), { force: true }),
-    temporary: () => temporary(root),
-  }
-}
-
-async function write(root: string, path: string, source: Readable | Uint8Array): Promise<void> {
-  const half = await temporary(root)
-  try {
-    const stream = source instanceof Readable ? source : Readable.from([source])
-    await pipeline(stream, createWriteStream(half, { flags: 'wx', mode: 0o600, flush: true }))
-    await mkdir(dirname(path), { recursive: true })
-    await rename(half, path)
-    await flushFolder(dirname(path))
-  } catch (error) {
-    await rm(half, { force: true })
-    throw error
-  }
-}
-
-// A rename is kept through a power cut only once its folder is on the disk.
-async function flushFolder(path: string): Promise<void> {
-  const folder = await open(path)
-  await folder.sync().finally(() => folder.close())
-}
-
-async function temporary(root: string): Promise<string> {
-  const folder = join(root, 'temporary') // on the same file system, so that a rename is enough
-  await mkdir(folder, { recursive: true })
-  return join(folder, randomUUID())
-}
-
-function openedOf(root: string, key: string): Promise<FileHandle> {
-  return open(pathOf(root, key)).catch((error) => notFound(key, error))
-}
-
-function pathOf(root: string, key: string): string {
+/** Throws unless `key` is one that may be. */
+export function demandKey(key: string): void {
   if (!/^[0-9A-Za-z]{2}[0-9A-Za-z.-]{1,126}$/.test(key))
     throw new Error('A file key holds letters, digits, dash and dot.')
-  return join(root, key.slice(0, 2), key)
 }
 
-function notFound(key: string, error: NodeJS.ErrnoException): never {
-  throw error.code === 'ENOENT' ? new FileNotFound(`There is no file ${key}.`, { cause: error }) : error
+/** The files of `folder` on this machine that come and go. */
+export function temporaryIn(folder: string) {
+  return {
+    path: async (): Promise<string> => {
+      await mkdir(folder, { recursive: true })
+      return join(folder, randomUUID())
+    },
+    /** Remove those that were last written before `time`. */
+    clear: async (time: Date): Promise<void> => {
+      for (const name of await namesIn(folder)) {
+        const path = join(folder, name)
+        if (await isFrom(path, time)) await rm(path, { force: true })
+      }
+    },
+  }
+}
+
+/** The names in a folder; none when there is no such folder. */
+export async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error) => (error.code === 'ENOENT' ? [] : Promise.reject(error)))
+}
+
+/** Whether the file at `path` was last written before `time`. One that is not there was not. */
+export async function isFrom(path: string, time: Date): Promise<boolean> {
+  const found = await stat(path).catch((error) => (error.code === 'ENOENT' ? null : Promise.reject(error)))
+  return found !== null && found.mtime < time
 }

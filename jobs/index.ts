@@ -1,9 +1,9 @@
 import { connect, type Db } from '../db/client.ts'
 import { InstallationError, joinInstallation } from '../db/embedded.ts'
 import { type Env, EnvError, readEnv } from '../db/env.ts'
-import { localFiles } from '../db/files.ts'
 import { createLog } from '../db/log.ts'
 import { isMigrated } from '../db/migrate.ts'
+import { openFiles } from '../db/storage.ts'
 import { serveHealth } from './health.ts'
 import { networks as allNetworks, type Networks } from './networks/registry.ts'
 import { createOutbound } from './outbound.ts'
@@ -36,7 +36,7 @@ export async function run({ env, networks = allNetworks, times = realTimes }: Wa
       concurrency: env.workerConcurrency,
     },
     networks: networks({ db, appUrl: env.appUrl, plcUrl: env.blueskyPlcUrl }),
-    files: localFiles(env.dataDir),
+    files: await openFiles(env),
   })
   const health = await serveHealth(env.workerPort, worker.health)
   log.info({ owner: worker.owner, health: health.address() }, 'worker runs')

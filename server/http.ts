@@ -1,16 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream'
 import { createRequestHandler } from '@remix-run/express'
 import { sql } from 'drizzle-orm'
 import express from 'express'
 import helmet from 'helmet'
 import type { Logger } from 'pino'
-import { FileNotFound } from '../db/files.ts'
 import { isMigrated } from '../db/migrate.ts'
 import { type Actor, memberOf } from './actor.ts'
 import { addressOf } from './address.ts'
 import { Failure, problemFrom } from './errors.ts'
+import { sendFile } from './file-http.ts'
 import { isOAuthEndpoint, oauthEndpoints, openerPolicy, sendFailure } from './oauth-http.ts'
 import { reference } from './reference.ts'
 import { boundBody } from './request-body.ts'
@@ -124,35 +123,6 @@ function isOurSpelling(target: string): boolean {
   const [path = ''] = target.split('?')
   const hasNeedlessCode = /%(2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/i.test(path) // of A-Z a-z 0-9 - . _ ~
   return new URL(`http://here${target}`).pathname === path && !hasNeedlessCode && !path.includes('//')
-}
-
-// A file's type is what was stored, and even then it may run nothing: people's files are not our pages.
-async function sendFile({ files }: Installation, req: express.Request, res: express.Response): Promise<void> {
-  const key = req.params.key ?? ''
-  const type = fileTypes[key.match(/^[0-9a-f]{32}\.(\w+)$/)?.[1] ?? '']
-  if (!type) return void res.status(404).type('text').send('There is no such file.\n')
-  try {
-    const { stream, bytes } = await files.read(key)
-    res.set({
-      'Content-Type': type,
-      'Content-Length': String(bytes),
-      'Cache-Control': 'public, max-age=31536000, immutable', // a key names one content for ever
-      'Content-Security-Policy': "default-src 'none'; sandbox",
-      'Cross-Origin-Resource-Policy': 'cross-origin', // feeds and networks show it elsewhere
-    })
-    pipeline(stream, res, () => {}) // not pipe(): a file whose reader goes away would stay open
-  } catch (error) {
-    if (!(error instanceof FileNotFound)) throw error
-    res.status(404).type('text').send('There is no such file.\n')
-  }
-}
-
-const fileTypes: Record<string, string> = {
-  jpg: 'image/jpeg',
-  png: 'image/png',
-  gif: 'image/gif',
-  webp: 'image/webp',
-  avif: 'image/avif',
 }
 
 function withNonce(_req: express.Request, res: express.Response, next: express.NextFunction): void {

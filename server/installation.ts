@@ -1,7 +1,7 @@
 import { connect } from '../db/client.ts'
 import { joinInstallation } from '../db/embedded.ts'
 import type { Env } from '../db/env.ts'
-import { localFiles } from '../db/files.ts'
+import { openFiles } from '../db/storage.ts'
 import { networks } from '../jobs/networks/registry.ts'
 import { createOutbound } from '../jobs/outbound.ts'
 import type { Installation } from './trpc.ts'
@@ -15,7 +15,7 @@ export async function install(env: Env): Promise<{ installation: Installation; e
     db,
     env,
     ring: secretKeys,
-    files: localFiles(env.dataDir),
+    files: await openFiles(env),
     networks: networks({ db, appUrl: env.appUrl, plcUrl: env.blueskyPlcUrl }),
     outbound,
   }

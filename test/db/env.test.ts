@@ -24,6 +24,25 @@ test('an address with a path or a trailing slash is no origin', () => {
     expect(sentencesOf({ BASE_URL })).toHaveLength(1)
 })
 
+test('a bucket must be whole: what is missing or wrong is told, and nothing is asked while files are local', () => {
+  expect(sentencesOf({ FILES: 's3', S3_ENDPOINT: 'minio:9000', S3_FORCE_PATH_STYLE: 'yes' })).toEqual([
+    'S3_ENDPOINT must be an origin such as https://punctual.example, without a path or a trailing slash.',
+    'S3_FORCE_PATH_STYLE must be true or false.',
+    "FILES=s3 demands S3_BUCKET, the name of a bucket that is Punctual's alone.",
+    'FILES=s3 demands S3_ACCESS_KEY_ID.',
+    'FILES=s3 demands S3_SECRET_ACCESS_KEY.',
+  ])
+  expect(sentencesOf({ FILES: 'disk' })).toEqual(['FILES must be local or s3.'])
+  expect(readEnv({}).s3).toBeNull()
+})
+
+test('a server of its own is asked with the bucket in the path, Amazon with the bucket in the name', () => {
+  const bucket = { FILES: 's3', S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' }
+  const minio = readEnv({ ...bucket, S3_ENDPOINT: 'http://minio:9000' }).s3
+  expect(minio).toMatchObject({ endpoint: 'http://minio:9000', region: 'us-east-1', forcePathStyle: true })
+  expect(readEnv({ ...bucket, S3_REGION: 'eu-west-1' }).s3).toMatchObject({ endpoint: null, forcePathStyle: false })
+})
+
 test('an empty variable counts as absent', () => {
   expect(readEnv({ PORT: '', APP_URL: '', SECRET_KEYS: '' })).toMatchObject({ port: 3000, secretKeys: null })
 })

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
 import sharp from 'sharp'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Files, localFiles } from '../../db/files.ts'
+import type { Files } from '../../db/files.ts'
+import { localFiles } from '../../db/local-files.ts'
 import { acceptImage, fitPicture, ImageBytesAtMost } from '../../server/images.ts'
 
 let dataDir: string

@@ -1,0 +1,89 @@
+import { createReadStream } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3'
+import type { Bucket } from './env.ts'
+import { demandKey, FileNotFound, type Files, type Range, temporaryIn } from './files.ts'
+
+const Prefix = 'files/'
+const PartBytes = 8 * 1024 * 1024 // 10,000 parts at most: 80 GB
+const PartsAtOnce = 2 // each is held in memory
+
+type Sdk = typeof import('@aws-sdk/client-s3')
+type Store = { sdk: Sdk; client: S3Client; bucket: string }
+
+/**
+ * Files as objects `files/<key>` of an S3 bucket, which must be there. What comes and goes is on this machine, in
+ * `<dataDir>/files/temporary`.
+ *
+ * Objects are written whole or not at all, large ones in parts; nothing here depends on their being in one place only.
+ */
+export async function s3Files(dataDir: string, bucket: Bucket): Promise<Files> {
+  const sdk = await import('@aws-sdk/client-s3') // 25 MB that only those pay who use it
+  const store = { sdk, client: clientFor(sdk, bucket), bucket: bucket.name }
+  const temporary = temporaryIn(join(dataDir, 'files/temporary'))
+  return {
+    write: (key, source) => upload(store, key, source),
+    adopt: (key, path) => upload(store, key, createReadStream(path)),
+    bytesOf: async (key) => Number((await head(store, key)).ContentLength),
+    read: async (key, range) => (await get(store, key, range)).Body as Readable,
+    readAll: async (key) => buffer((await get(store, key)).Body as Readable),
+    remove: (key) => remove(store, key),
+    list: (prefix, time) => list(store, prefix, time),
+    clear: temporary.clear,
+    temporary: temporary.path,
+  }
+}
+
+function clientFor({ S3Client }: Sdk, bucket: Bucket): S3Client {
+  const { endpoint, region, forcePathStyle, accessKeyId, secretAccessKey } = bucket
+  return new S3Client({
+    ...(endpoint ? { endpoint } : {}),
+    ...{ region, forcePathStyle, credentials: { accessKeyId, secretAccessKey } },
+    // Checksums in a trailer are Amazon's own; other servers refuse them or store them with the file.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  })
+}
+
+async function upload({ client, bucket }: Store, key: string, source: Readable | Uint8Array): Promise<void> {
+  const { Upload } = await import('@aws-sdk/lib-storage')
+  const params = { Bucket: bucket, Key: objectOf(key), Body: source }
+  // A failure aborts what is half there; after a crash the bucket's own rule does (docs/operations.md).
+  const way = { partSize: PartBytes, queueSize: PartsAtOnce, leavePartsOnError: false }
+  await new Upload({ client, params, ...way }).done()
+}
+
+async function head({ sdk, client, bucket }: Store, key: string) {
+  const command = new sdk.HeadObjectCommand({ Bucket: bucket, Key: objectOf(key) })
+  return client.send(command).catch((error) => notFound(key, error))
+}
+
+async function get({ sdk, client, bucket }: Store, key: string, range?: Range): Promise<GetObjectCommandOutput> {
+  const only = range ? { Range: `bytes=${range.start}-${range.end}` } : {}
+  const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: objectOf(key), ...only })
+  return client.send(command).catch((error) => notFound(key, error))
+}
+
+async function remove({ sdk, client, bucket }: Store, key: string): Promise<void> {
+  await client.send(new sdk.DeleteObjectCommand({ Bucket: bucket, Key: objectOf(key) }))
+}
+
+async function* list({ sdk, client, bucket }: Store, prefix: string, time: Date): AsyncIterable<string[]> {
+  const pages = sdk.paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: Prefix + prefix })
+  for await (const { Contents = [] } of pages)
+    yield Contents.flatMap(({ Key = '', LastModified }) =>
+      LastModified && LastModified < time ? [Key.slice(Prefix.length)] : [],
+    )
+}
+
+function objectOf(key: string): string {
+  demandKey(key)
+  return Prefix + key
+}
+
+function notFound(key: string, error: Error): never {
+  const isMissing = error.name === 'NoSuchKey' || error.name === 'NotFound'
+  throw isMissing ? new FileNotFound(`There is no file ${key}.`, { cause: error }) : error
+}

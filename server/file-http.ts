@@ -1,0 +1,64 @@
+import { pipeline } from 'node:stream'
+import type express from 'express'
+import { FileNotFound, type Files, type Range } from '../db/files.ts'
+
+type Response = express.Response
+
+const types: Record<string, string> = {
+  jpg: 'image/jpeg',
+  png: 'image/png',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  mp4: 'video/mp4',
+  webm: 'video/webm',
+  mov: 'video/quicktime',
+}
+
+/**
+ * Answer with the stored file that the path names, to anybody: whole, or the one range that is asked for (RFC 9110 §14).
+ *
+ * A file's type is what was stored, and even then it may run nothing: people's files are not our pages.
+ */
+export async function sendFile({ files }: { files: Files }, req: express.Request, res: Response): Promise<void> {
+  const key = req.params.key ?? ''
+  const type = types[key.match(/^[0-9a-f]{32}\.(\w+)$/)?.[1] ?? '']
+  if (!type) return sendNothing(res)
+  try {
+    const bytes = await files.bytesOf(key)
+    const range = rangeOf(req, bytes)
+    if (range === 'outside') return void res.status(416).set('Content-Range', `bytes */${bytes}`).end()
+    const stream = req.method === 'HEAD' ? null : await files.read(key, range ?? undefined)
+    res.set({
+      'Content-Type': type,
+      'Accept-Ranges': 'bytes',
+      'Cache-Control': 'public, max-age=31536000, immutable', // a key names one content for ever
+      'Content-Security-Policy': "default-src 'none'; sandbox",
+      'Cross-Origin-Resource-Policy': 'cross-origin', // feeds and networks show it elsewhere
+      'Content-Length': String(range ? range.end - range.start + 1 : bytes),
+    })
+    if (range) res.status(206).set('Content-Range', `bytes ${range.start}-${range.end}/${bytes}`)
+    if (!stream) return void res.end()
+    pipeline(stream, res, () => {}) // not pipe(): a file whose reader goes away would stay open
+  } catch (error) {
+    if (!(error instanceof FileNotFound)) throw error
+    sendNothing(res)
+  }
+}
+
+function sendNothing(res: Response): void {
+  res.status(404).type('text').send('There is no such file.\n')
+}
+
+// Null: the whole. Several ranges, other units and what is no range are passed over, as RFC 9110 §14.2 lets us; so is a
+// range with If-Range, since there is no validator that it could name.
+function rangeOf(req: express.Request, bytes: number): Range | 'outside' | null {
+  const asked = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(req.headers.range ?? '')
+  if (!asked || req.method !== 'GET' || req.headers['if-range'] !== undefined) return null
+  const [first, last] = [asked[1]!, asked[2]!]
+  if (first === '' && last === '') return null
+  const start = first === '' ? Math.max(bytes - Number(last), 0) : Number(first)
+  const end = first === '' || last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1)
+  if (first !== '' && last !== '' && Number(last) < start) return null
+  return start > end ? 'outside' : { start, end }
+}
