@@ -3,51 +3,24 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import Ajv from 'ajv/dist/2020.js'
-import formats from 'ajv-formats'
 import { and, eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { variablesWith } from '../../db/env.ts'
 import { attempts, deliveries } from '../../db/schema.ts'
 import { openApi } from '../../server/openapi.ts'
 import { type Route, routes } from '../../server/routes.ts'
+import { type Documented, pathIn, readDocument } from './documented.ts'
 import { type Answer, type Call, openWeb, type Web } from './web.ts'
 
-type Document = {
-  paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, unknown> }
-}
-type Content = { schema: object; example?: unknown; examples?: Record<string, { value: unknown }> }
-type Operation = {
-  requestBody?: { content: Record<string, Content> }
-  responses: Record<string, { headers: Record<string, unknown>; content?: Record<string, Content> }>
-}
-
 let w: Web
-let document: Document
+let d: Documented
 let channelId: string
 beforeAll(async () => {
   w = await openWeb()
   channelId = await w.channel()
-  document = (await w.call('GET', '/openapi.json', { key: '' })).json
+  d = await readDocument(w)
 })
 afterAll(() => w.end())
-
-const pathOf = ({ path }: Route) => path.replaceAll(/:(\w+)/g, '{$1}')
-const operationOf = (route: Route) => document.paths[pathOf(route)]![route.method]!
-
-/** Whether a value is what the document says, and holds nothing that it does not mention. */
-function faultsOf(schema: object, value: unknown): unknown[] {
-  const ajv = new Ajv({ strict: false, allErrors: true })
-  formats.default(ajv)
-  const closed = (key: string, inner: unknown) =>
-    key !== '' && inner && typeof inner === 'object' && 'properties' in inner
-      ? { additionalProperties: false, ...inner }
-      : inner
-  const whole = JSON.parse(JSON.stringify({ ...schema, components: document.components }, closed))
-  const validate = ajv.compile(whole)
-  return validate(value) ? [] : (validate.errors ?? [])
-}
 
 describe('the document', () => {
   test('is served to anybody, and is the one that the table makes', async () => {
@@ -57,10 +30,10 @@ describe('the document', () => {
   })
 
   test('and the table agree both ways', () => {
-    const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
+    const documented = Object.entries(d.document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method} ${path}`),
     )
-    expect(documented.sort()).toEqual(routes.map((route) => `${route.method} ${pathOf(route)}`).sort())
+    expect(documented.sort()).toEqual(routes.map((route) => `${route.method} ${pathIn(route)}`).sort())
   })
 
   test.each(['redocly', 'spectral'])('passes %s without an error', async (linter) => {
@@ -81,7 +54,7 @@ describe('the document', () => {
   })
 
   test.each(routes)('$method $path: its examples are what its own schemas say', (route) => {
-    const { requestBody, responses } = operationOf(route)
+    const { requestBody, responses } = d.operationOf(route)
     const contents = [requestBody, ...Object.values(responses)].flatMap((part) => Object.values(part?.content ?? {}))
     const examples = contents.flatMap(({ schema, example, examples = {} }) =>
       [...(example ? [example] : []), ...Object.values(examples).map(({ value }) => value)].map(
@@ -89,7 +62,7 @@ describe('the document', () => {
       ),
     )
     if (route.body === 'json') expect(requestBody?.content['application/json']?.example).toBeDefined()
-    for (const [schema, value] of examples) expect([value, faultsOf(schema, value)]).toEqual([value, []])
+    for (const [schema, value] of examples) expect([value, d.mismatches(schema, value)]).toEqual([value, []])
   })
 })
 
@@ -158,7 +131,7 @@ describe('each route', () => {
   test.each(routes)('$method $path: that goes well answers what is documented', async (route) => {
     const answer = await good[`${route.method} ${route.path}`]!()
     expect([answer.status, answer.json?.detail]).toEqual([route.status, undefined])
-    expectDocumented(route, answer)
+    d.expectDocumented(route, answer)
   })
 
   const wrong: [
@@ -180,7 +153,7 @@ describe('each route', () => {
       const nowhere = route.path.replaceAll(/:\w+/g, '01890000-0000-7000-8000-000000000000')
       const answer = await w.call(method, `${nowhere}${path}`, options)
       expect(answer.status).toBe(status)
-      expectDocumented(route, answer)
+      d.expectDocumented(route, answer)
     })
 
   function aBody({ body, example }: Route): Call {
@@ -188,18 +161,5 @@ describe('each route', () => {
     const form = new FormData()
     form.append('file', new Blob(['x']))
     return { body: form }
-  }
-
-  function expectDocumented(route: Route, { status, json, headers }: Answer): void {
-    const response = operationOf(route).responses[status]!
-    expect(response, `${status} is not documented`).toBeDefined()
-    const type = status < 400 ? 'application/json' : 'application/problem+json'
-    if (status === 204) {
-      expect(response.content).toBeUndefined()
-      return
-    }
-    expect(headers.get('content-type')).toMatch(type)
-    expect(faultsOf(response.content![type]!.schema, json)).toEqual([])
-    if (status >= 400) expect(Object.keys(response.content![type]!.examples!)).toContain(json.code)
   }
 })
