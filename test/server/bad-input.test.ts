@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { routes as all, type Route } from '../../server/routes.ts'
 import { expectProblem, faultsOf, openWeb, type Web } from './web.ts'
@@ -236,57 +235,6 @@ test('an address that no page has never shows as our own fault', async () => {
   ])
     expect([path, (await fetch(`${w.site.appUrl}${path}`, { redirect: 'manual' })).status < 500]).toEqual([path, true])
 })
-
-test('whatever is sent, no route fails on our side', async () => {
-  const names = [
-    'type',
-    'date',
-    'content',
-    'channelIds',
-    'mediaIds',
-    'url',
-    'alt',
-    'id',
-    'limit',
-    'cursor',
-    'status',
-    'from',
-  ]
-  const value = fc.oneof(
-    fc.constantFrom(
-      'schedule',
-      'now',
-      'draft',
-      '2099-01-01T00:00:00Z',
-      '0000-01-01T00:00:00Z',
-      'http://[',
-      ...Object.values(own),
-    ),
-    fc.string({ unit: 'binary' }),
-    fc.anything({ maxDepth: 2 }),
-  )
-  const aBody = fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), value)
-  const aQuery = fc.array(fc.tuple(fc.constantFrom(...names), fc.string({ unit: 'binary' })), { maxLength: 3 })
-  await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...routes), aQuery, aBody, async (route, query, body) => {
-      const path = `${pathOf(route)}?${query.map(([name, value]) => `${name}=${encoded(value)}`).join('&')}`
-      const answer = await call(route, path, route.body === 'json' ? { json: body } : aBodyFor(route))
-      expect(answer.status).toBeLessThan(500)
-      if (answer.status >= 400) expectProblem(answer, answer.status, answer.json.code)
-    }),
-    { numRuns: 500 },
-  )
-  expect(
-    w.web
-      .log()
-      .split('\n')
-      .filter((line) => line.includes('request failed')),
-  ).toEqual([])
-})
-
-function encoded(value: string): string {
-  return encodeURIComponent(value.toWellFormed())
-}
 
 /** A body that a route takes. */
 function valid({ method, path }: Route): { json?: unknown } {
