@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { CreateApp, RotateSecret, UpdateApp } from '../server/forms.ts'
+import { CreateApp, RotateSecret, UpdateApp } from '../server/app-forms.ts'
 
 const RedirectUris = CreateApp.shape.redirectUris
 

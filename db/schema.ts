@@ -636,6 +636,7 @@ export const webhooks = pgTable(
     previousSecret: bytes(), // sealed, and good until then: a rotation's overlap
     previousSecretUntil: instant(),
     failingSince: instant(), // the first failure since the last success
+    notBefore: instant(), // after a failure, so that one that is dead takes little of anybody's time
     offSince: instant(), // nothing is sent, and nothing is kept to be sent
     offReason: text(), // failing | gone | person
     grantId: uuid(),
@@ -702,6 +703,7 @@ export const webhookDeliveries = pgTable(
       foreignColumns: [events.organisationId, events.id],
     }).onDelete('cascade'),
     index('webhook_deliveries_newest').on(t.webhookId, t.createdAt, t.id), // the log
+    index('webhook_deliveries_waiting').on(t.webhookId, t.createdAt, t.id).where(sql`state = 'pending'`), // claim
     index('webhook_deliveries_event').on(t.eventId),
     index('webhook_deliveries_due').on(t.nextAttemptAt).where(sql`state = 'pending'`),
     check('webhook_deliveries_pending_has_next', sql`(state = 'pending') = (next_attempt_at is not null)`),

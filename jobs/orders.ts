@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
+import { tell } from './events.ts'
 import { endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
 import { wakeAtDue, wakeChannel } from './queue.ts'
 import type { Times } from './times.ts'
@@ -85,42 +86,61 @@ export async function sendAgain(tx: Tx, found: Found[]): Promise<void> {
 
 /** Hold what is unsent of a channel that a person disconnects, until it is connected again. */
 export async function holdUnsent(tx: Tx, organisationId: string, channelId: string): Promise<void> {
-  await tx.execute(sql`
+  await lockPosts(tx, organisationId, channelId)
+  const settled = await tx.execute<{ postId: string }>(sql`
     with settled as (
       update deliveries set
         state = case when maybe_out then 'needs_review'::delivery_state else 'held' end,
         error = ${json(disconnectedError)}, next_attempt_at = null, ${preparedCleared}, ${leaseCleared}
       where organisation_id = ${organisationId} and channel_id = ${channelId} and state in ('scheduled', 'claimed')
-      returning id, attempt_no
-    )
-    ${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'edited' })}`)
+      returning id, post_id, attempt_no
+    ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'edited' })})
+    select post_id as "postId" from settled`)
+  await tellOf(tx, organisationId, settled)
 }
 
 /** Cancel what is unsent of a channel that a person disconnects. What may be out waits for a person. */
 export async function cancelUnsent(tx: Tx, organisationId: string, channelId: string): Promise<void> {
-  await tx.execute(sql`
+  await lockPosts(tx, organisationId, channelId)
+  const settled = await tx.execute<{ postId: string }>(sql`
     with settled as (
       update deliveries set
         state = case when maybe_out then 'needs_review'::delivery_state else 'cancelled' end,
         next_attempt_at = null, error = null, ${preparedCleared}, ${leaseCleared}
       where organisation_id = ${organisationId} and channel_id = ${channelId} and state in ('draft', 'scheduled', 'claimed', 'held')
-      returning id, attempt_no
-    )
-    ${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'cancelled' })}`)
+      returning id, post_id, attempt_no
+    ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'cancelled' })})
+    select post_id as "postId" from settled`)
+  await tellOf(tx, organisationId, settled)
 }
 
 /** Send what was held on a channel that is connected again: what was due within a day now, the rest at its hour. */
 export async function releaseHeld(tx: Tx, times: Times, organisationId: string, channelId: string): Promise<void> {
-  const released = await tx.execute<{ id: string }>(sql`
+  await lockPosts(tx, organisationId, channelId)
+  const released = await tx.execute<{ id: string; postId: string }>(sql`
     update deliveries set
       state = 'scheduled', next_attempt_at = null, backoff_step = 0, crash_count = 0, error = null,
       due_at = case when due_at between now() - ${ms(times.giveUpMs)} and now() then now() else due_at end
     where organisation_id = ${organisationId} and channel_id = ${channelId} and state = 'held'
-    returning id`)
+    returning id, post_id as "postId"`)
+  await tellOf(tx, organisationId, released)
   await wakeAtDue(
     tx,
     [...released].map(({ id }) => id),
   )
+}
+
+// The posts of a channel that its caller has locked, before their deliveries.
+async function lockPosts(tx: Tx, organisationId: string, channelId: string): Promise<void> {
+  await tx.execute(sql`
+    select p.id from posts p where p.organisation_id = ${organisationId} and p.id in (
+      select d.post_id from deliveries d
+      where d.channel_id = ${channelId} and d.state in ('draft', 'scheduled', 'claimed', 'held'))
+    order by p.id for no key update`)
+}
+
+async function tellOf(tx: Tx, organisationId: string, moved: Iterable<{ postId: string }>): Promise<void> {
+  await tell(tx, organisationId, [...new Set([...moved].map(({ postId }) => postId))])
 }
 
 // Whatever is edited, what is held stays so while its channel is out of reach.

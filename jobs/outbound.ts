@@ -19,6 +19,7 @@ export type RequestOptions = {
   signal?: AbortSignal
   timeoutMs?: number // the whole call; 15,000 unless told
   maxBytes?: number // of the answer; 1 MiB unless told
+  excerptBytes?: number // no more than this of the answer is wanted: the rest is dropped, and its encoding is nobody's concern
 }
 
 /** What was answered, whatever its status. Header names are in lower case, repeated ones joined. `json` throws SyntaxError. */
@@ -114,10 +115,15 @@ async function during<T>(house: House, bounds: Bounds, work: (call: Call) => Pro
 }
 
 async function answerOf(call: Call, rules: Rules, method: Method, address: string, options: RequestOptions) {
-  const { maxBytes = 1_048_576 } = options
+  const { maxBytes = 1_048_576, excerptBytes } = options
   const payload = { method, ...(await payloadOf(options)) }
   return exchange(call, rules, addressed(call, address), payload, async (response) =>
-    answerFrom(response, await buffer(bytesOf(call, response, maxBytes))),
+    answerFrom(
+      response,
+      await (excerptBytes === undefined
+        ? buffer(bytesOf(call, response, maxBytes))
+        : excerptOf(response, excerptBytes)),
+    ),
   )
 }
 
@@ -212,6 +218,19 @@ async function exchange<T>(
   } finally {
     void client.destroy()
   }
+}
+
+async function excerptOf({ body }: Dispatcher.ResponseData, bytes: number): Promise<Buffer> {
+  let read = Buffer.alloc(0)
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      read = Buffer.concat([read, chunk])
+      if (read.length >= bytes) break
+    }
+  } catch {
+    // The status is what counts; it was read.
+  }
+  return read.subarray(0, bytes)
 }
 
 async function* bytesOf(call: Call, { headers, body }: Dispatcher.ResponseData, maxBytes: number) {

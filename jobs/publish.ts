@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { isDatabaseAway, sqlStateOf } from '../db/client.ts'
 import { FileNotFound } from '../db/files.ts'
-import { type Claimed, claimNext, doubt, type Ending, fail, hold, intend, postpone, recordPublished } from './ledger.ts'
+import { type Claimed, claimNext, type Ending, intend } from './ledger.ts'
 import { type Content, type Network, type Publication, PublishError } from './networks/network.ts'
 import { OutboundError } from './outbound.ts'
 import { type Payloads, wakeChannelOf } from './queue.ts'
 import { type Deps, openSession, refreshed } from './session.ts'
+import { doubt, fail, hold, postpone, recordPublished } from './settle.ts'
 import { backoff } from './times.ts'
 
 /** Closed when the process stops: nothing more is claimed or intended, `sending` runs to its end, `left` is for others. */
@@ -183,7 +184,7 @@ async function settle(deps: Deps, claimed: Claimed, outcome: Outcome): Promise<v
   }
   if (outcome.kind === 'published') {
     try {
-      return await recordPublished(db, claimed, outcome.publication, 'answered')
+      return await db.transaction((tx) => recordPublished(tx, claimed, outcome.publication, 'answered'))
     } catch (error) {
       if (sqlStateOf(error) !== '23505') throw error
       const stranger = new PublishError('unknown', 'The network named a post that belongs to another delivery.', {

@@ -7,6 +7,7 @@ import type { Tx } from '../db/client.ts'
 export type Payloads = {
   publish: { deliveryId: string }
   reconcile: { deliveryId: string }
+  webhook: { webhookId: string }
 }
 
 /** The channel that the alarm listens on: a due instant may have come nearer. */
@@ -39,6 +40,21 @@ export async function wakeLook(tx: Tx, deliveryIds: string[]): Promise<void> {
       'reconcile', json_build_object('deliveryId', d.id), null, d.look_at, null, 'look:' || d.id, null, null
     )::graphile_worker.job_spec))
     from deliveries d where d.id = any(${sql.param(deliveryIds)}::uuid[]) and d.state = 'uncertain'`)
+}
+
+/** Have these webhooks told of what waits for them, each when the first of it may be sent. */
+export async function wakeWebhooks(tx: Tx, webhookIds: string[]): Promise<void> {
+  if (webhookIds.length === 0) return
+  await tx.execute(sql`
+    select graphile_worker.add_jobs(array_agg(row(
+      'webhook', json_build_object('webhookId', w.id), null, w.at, null, 'webhook:' || w.id, null, null
+    )::graphile_worker.job_spec))
+    from (
+      select w.id, greatest(w.not_before, min(d.next_attempt_at)) as at
+      from webhooks w join webhook_deliveries d on d.webhook_id = w.id
+      where w.id = any(${sql.param(webhookIds)}::uuid[]) and w.off_since is null and d.state = 'pending'
+      group by w.id, w.not_before
+    ) w having count(*) > 0`)
 }
 
 /** Have every worker look for jobs that are due, now. */

@@ -4,7 +4,7 @@ import type { DeliveryError } from '../db/schema.ts'
 import { endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
 import type { Networks } from './networks/registry.ts'
 import { isGone } from './presence.ts'
-import { dropJob, heldJobs, wakeAtDue, wakeChannel, wakeLook } from './queue.ts'
+import { dropJob, heldJobs, wakeAtDue, wakeChannel, wakeLook, wakeWebhooks } from './queue.ts'
 import type { Times } from './times.ts'
 
 const ChannelsPerTick = 500
@@ -91,6 +91,10 @@ async function wakeJobsOf(db: Db, dead: string[]): Promise<void> {
   await wakeLook(
     db,
     keys.filter((key) => key.startsWith('look:')).map((key) => key.slice('look:'.length)),
+  )
+  await wakeWebhooks(
+    db,
+    keys.filter((key) => key.startsWith('webhook:')).map((key) => key.slice('webhook:'.length)),
   )
   for (const key of keys) if (key.startsWith('canary-')) await dropJob(db, key)
 }

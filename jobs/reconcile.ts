@@ -1,16 +1,19 @@
 import { sql } from 'drizzle-orm'
 import { type Db, sqlStateOf, type Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
-import { json, leaseCleared, ms, recordPublished } from './ledger.ts'
+import { tell } from './events.ts'
+import { json, leaseCleared, ms } from './ledger.ts'
 import { type Network, type Publication, PublishError } from './networks/network.ts'
 import { OutboundError } from './outbound.ts'
 import { type Payloads, wakeAtDue, wakeChannel, wakeLook } from './queue.ts'
 import { type Deps, openSession, refreshed, type SealedChannel } from './session.ts'
+import { lockedPost, recordPublished } from './settle.ts'
 import { backoff } from './times.ts'
 
 /** An uncertain delivery that this worker looks for; only the holder of `lookToken` may say that it is absent. */
 type Looking = SealedChannel & {
   id: string
+  postId: string
   attemptNo: number
   publishKey: string
   prepared: string
@@ -49,7 +52,7 @@ async function beginLook({ db, owner, times }: Deps, deliveryId: string): Promis
     where d.id = ${deliveryId} and d.state = 'uncertain' and d.look_at <= now()
       and (d.look_token is null or d.lease_until <= now())
       and c.id = d.channel_id and a.delivery_id = d.id and a.no = d.attempt_no
-    returning d.id, d.organisation_id as "organisationId", d.channel_id as "channelId", d.attempt_no as "attemptNo",
+    returning d.id, d.organisation_id as "organisationId", d.post_id as "postId", d.channel_id as "channelId", d.attempt_no as "attemptNo",
       d.publish_key as "publishKey", d.prepared, d.backoff_step as "backoffStep", d.look_token as "lookToken",
       a.intended_at as "intendedAt", d.absent_at is not null as "isSecond",
       a.intended_at < now() - ${ms(times.giveUpMs)} as "isTooOld",
@@ -153,13 +156,15 @@ async function leaveToPerson(db: Db, looking: Looking, error: DeliveryError): Pr
 
 async function freeChannel(
   db: Db,
-  { id, lookToken, channelId }: Looking,
+  { id, organisationId, postId, lookToken, channelId }: Looking,
   change: ReturnType<typeof sql>,
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.execute(sql`
-      update deliveries set ${change}, look_at = null, look_token = null, absent_at = null, ${leaseCleared}
-      where id = ${id} and look_token = ${lookToken} and state = 'uncertain'`)
+      with ${lockedPost(id)}
+      update deliveries d set ${change}, look_at = null, look_token = null, absent_at = null, ${leaseCleared}
+      from post where d.id = ${id} and d.post_id = post.id and d.look_token = ${lookToken} and d.state = 'uncertain'`)
+    await tell(tx, organisationId, [postId])
     await wakeAtDue(tx, [id])
     await wakeChannel(tx, channelId)
   })

@@ -7,6 +7,7 @@ import {
   authorizationCodes,
   authorizationRequests,
   connectFlows,
+  events,
   idempotencyKeys,
   sessions,
   throttles,
@@ -31,6 +32,7 @@ const over: [PgTable, SQL][] = [
   [appSecrets, sql`o.expires_at < now()`],
   [throttles, sql`o.expire < now()`],
   [sessions, sql`o.expires_at < now()`],
+  [events, sql`o.at < now() - interval '30 days'`], // with their deliveries, all of which are settled by then
 ]
 
 /**

@@ -21,6 +21,23 @@ export const times = {
   overdueMs: 10 * second, // a channel whose head waits longer has lost its wake-up
   graceAfterRestartMs: 30 * second, // after PostgreSQL started, a free lock proves no death
   canaryMs: 20 * second, // how often a worker proves that it still takes jobs
+  webhookMs: 10 * second, // one call of a webhook
+  webhookLeaseMs: 30 * second,
+  // Ten tries over about a day.
+  webhookBackoffMs: [
+    5 * second,
+    30 * second,
+    2 * minute,
+    10 * minute,
+    30 * minute,
+    2 * hour,
+    4 * hour,
+    8 * hour,
+    10 * hour,
+  ],
+  webhookRestMs: 10 * minute, // the longest that one that fails is left alone
+  webhookOffMs: 72 * hour, // failing for so long, it is switched off
+  webhookSweepMs: 10 * second, // how often a lost wake-up is looked for
   alarmMs: 5 * second, // the alarm looks again at least so often
 }
 
@@ -31,12 +48,13 @@ export type Times = typeof times
  * as long: a busy machine is no faster for the tests.
  */
 export function scaledTimes(factor: number): Times {
-  const { waitAtMostMs, giveUpMs, beginMs, backoffMs, ...short } = times
+  const { waitAtMostMs, giveUpMs, webhookOffMs, beginMs, backoffMs, webhookBackoffMs, ...short } = times
   const scaled = Object.fromEntries(Object.entries(short).map(([name, ms]) => [name, ms * factor]))
   return {
-    ...{ ...times, ...scaled, waitAtMostMs, giveUpMs },
+    ...{ ...times, ...scaled, waitAtMostMs, giveUpMs, webhookOffMs },
     beginMs: Math.min(beginMs, 3 * beginMs * factor),
     backoffMs: backoffMs.map((ms) => ms * factor),
+    webhookBackoffMs: webhookBackoffMs.map((ms) => ms * factor),
   }
 }
 

@@ -9,12 +9,13 @@ import type { Health } from './health.ts'
 import { releaseClaims, renewLeases } from './ledger.ts'
 import { isPresent, showPresence } from './presence.ts'
 import { type Gate, publish } from './publish.ts'
-import { askBack, dropJob, wakeChannelOf } from './queue.ts'
+import { askBack, dropJob, type Payloads, wakeChannelOf } from './queue.ts'
 import { reap } from './reaper.ts'
 import { reconcile } from './reconcile.ts'
 import type { Deps } from './session.ts'
 import { SweepEveryMs, sweep } from './sweep.ts'
 import type { Times } from './times.ts'
+import { startPostman } from './webhook.ts'
 
 const PollMs = 1000 // the alarm makes it punctual
 const QueueConnections = 4 // the local queue fetches and completes in batches
@@ -32,6 +33,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const gate: Gate = { closed: false, sending: new Set(), left: new Set() }
   const heard = { reaperAt: Date.now(), canaryAt: Date.now() }
   const deps: Deps = { ...options, owner: '' } // the pool's id, known before the first task runs
+  const postman = startPostman(deps)
   const own = connect(databaseUrl, { connections: 1, name: 'presence' }) // its session is our sign of life
   const { runner, owner } = await runTasks(
     options,
@@ -40,6 +42,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       return {
         publish: withPayload(publish(deps, gate)),
         reconcile: withPayload(reconcile(deps)),
+        webhook: withPayload(async (payload: Payloads['webhook']) => postman.call(payload)),
         [canaryOf(owner)]: async () => {
           heard.canaryAt = Date.now()
         },
@@ -52,6 +55,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     every(times.heartbeatMs, halt.signal, () => beat(own.db, times, owner), log),
     every(times.reaperMs, halt.signal, () => tick(deps, own.db, heard), log),
     every(times.canaryMs, halt.signal, () => sendCanary(db, owner, heard), log),
+    every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, log),
     every(SweepEveryMs, halt.signal, () => sweep(db, halt.signal, log), log),
     alarm(databaseUrl, times, log, halt.signal),
   ]
@@ -61,6 +65,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     emptied.catch(() => {}) // heard below
     await db.transaction((tx) => releaseClaims(tx, owner))
     while (gate.sending.size > 0) await sleep(20)
+    await postman.stop()
     halt.abort()
     await Promise.race([emptied, sleep(times.heartbeatMs)])
     for (const deliveryId of gate.left) await wakeChannelOf(db, deliveryId) // their jobs are used up

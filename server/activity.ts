@@ -11,7 +11,7 @@ import { owner, router } from './trpc.ts'
 export type Deed = {
   organisationId: string
   action: string
-  by: { kind: 'member' | 'app' | 'operator'; id: string | null; name: string }
+  by: { kind: 'member' | 'api_key' | 'app' | 'operator'; id: string | null; name: string }
   address: string | null
   subject: { id: string | null; name: string }
   detail?: Record<string, unknown>
@@ -33,13 +33,13 @@ export async function record(
   })
 }
 
-/** Add what the member behind a procedure did, in the member's organisation unless the deed names another. */
+/** Add what the actor behind a procedure did, in the actor's organisation unless the deed names another. */
 export function recordBy(tx: Tx, { actor, address }: Doing, deed: OwnDeed): Promise<void> {
   const { organisationId, kind, id, name } = actor
   return record(tx, { organisationId, by: { kind, id, name }, address, ...deed })
 }
 
-type Doing = { actor: Extract<Actor, { kind: 'member' }>; address: string }
+type Doing = { actor: Actor; address: string }
 type OwnDeed = Omit<Deed, 'by' | 'address' | 'organisationId'> & { organisationId?: string }
 
 export const activity = router({

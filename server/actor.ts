@@ -22,6 +22,7 @@ export type Actor =
       id: string
       name: string
       organisationId: string
+      grantId: string // the consent that it came from
       scopes: Scope[]
       channelIds: string[] | null // null: all of the organisation
     }
@@ -100,6 +101,7 @@ async function tokenHolder(db: Db, credential: string): Promise<Actor | null> {
   const [token] = await db
     .select({
       id: accessTokens.id,
+      grantId: grants.id,
       appId: apps.id,
       name: apps.name,
       organisationId: accessTokens.organisationId,
@@ -113,6 +115,6 @@ async function tokenHolder(db: Db, credential: string): Promise<Actor | null> {
     .where(and(eq(accessTokens.tokenHash, digest(credential)), isNull(grants.revokedAt)))
   if (!token) return null
   if (token.stale) await db.update(accessTokens).set({ lastUsedAt: sql`now()` }).where(eq(accessTokens.id, token.id))
-  const { appId, name, organisationId, channelIds } = token
-  return { kind: 'app', id: appId, name, organisationId, scopes: token.scopes as Scope[], channelIds }
+  const { appId, name, organisationId, grantId, channelIds } = token
+  return { kind: 'app', id: appId, name, organisationId, grantId, scopes: token.scopes as Scope[], channelIds }
 }

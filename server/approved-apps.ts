@@ -5,6 +5,7 @@ import { recordBy } from './activity.ts'
 import { Failure } from './errors.ts'
 import { ById, type Scope } from './forms.ts'
 import { owner, router, signedIn } from './trpc.ts'
+import { removeWebhooksOf } from './webhooks.ts'
 
 /** An app that an organisation has let in. `id` is the app's; several consents stand behind one line. */
 export type ApprovedApp = {
@@ -62,6 +63,8 @@ export const approvedApps = router({
       const isLetIn = and(eq(grants.appId, id), eq(grants.organisationId, organisationId), isNull(grants.revokedAt))
       const revoked = await tx.update(grants).set({ revokedAt: sql`now()` }).where(isLetIn).returning({ id: grants.id })
       if (!app || revoked.length === 0) throw new Failure('not_found')
+      const gone = revoked.map(({ id }) => id)
+      await removeWebhooksOf(tx, gone)
       await recordBy(tx, ctx, { action: 'consent.revoked', subject: { id, name: app.name } })
     }),
   ),

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { apps, authorizationRequests, organisations } from '../db/schema.ts'
 import { open, type Place, seal } from '../db/sealed.ts'
 import type { Actor } from './actor.ts'
+import { AuthorizeQuery, DecideRequest } from './app-forms.ts'
 import { noteAttempt } from './apps.ts'
 import {
   type AuthorizationRequest,
@@ -17,7 +18,7 @@ import {
 } from './authorization-request.ts'
 import { approve, deny, type Grantable, grantable } from './consent.ts'
 import { Failure } from './errors.ts'
-import { AuthorizeQuery, DecideRequest, type Scope } from './forms.ts'
+import type { Scope } from './forms.ts'
 import { digest, mintToken } from './secrets.ts'
 import { open as anybody, type Context, router, signedIn } from './trpc.ts'
 

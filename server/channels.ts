@@ -3,6 +3,7 @@ import type { Db } from '../db/client.ts'
 import { channels as channelsTable, connectFlows } from '../db/schema.ts'
 import { open, seal } from '../db/sealed.ts'
 import { type Channel, type ChannelRow, showChannel } from '../jobs/channel-view.ts'
+import { tellOfChannel } from '../jobs/events.ts'
 import { ConnectError, type ConnectedAccount, type Network } from '../jobs/networks/network.ts'
 import { cancelUnsent, holdUnsent, releaseHeld } from '../jobs/orders.ts'
 import { iso } from '../jobs/post-view.ts'
@@ -151,6 +152,7 @@ export async function storeChannel(
     const page = url ?? ctx.networks[network]?.pageOf?.(id) ?? null
     await tx.update(channelsTable).set({ credential, url: page }).where(eq(channelsTable.id, id))
     await releaseHeld(tx, times, organisationId, id)
+    await tellOfChannel(tx, organisationId, id, 'channel.connected')
     return id
   })
   return readChannel(ctx, id)

@@ -27,6 +27,8 @@ const catalogue = {
     'This page is too old, was answered already, or belongs to another browser. Begin again from the app.',
   ],
   media_in_use: ['CONFLICT', 'A post that is not out yet, or may be sent again, uses this file.'],
+  webhook_off: ['CONFLICT', 'This webhook is switched off. Switch it on first.'],
+  too_many_webhooks: ['CONFLICT', 'An organisation has at most 20 webhooks. Delete one first.'],
   idempotency_key_in_use: ['CONFLICT', 'The first request with this Idempotency-Key is still running.'],
   stale_version: ['PRECONDITION_FAILED', 'The post was changed meanwhile.'],
   body_too_large: ['PAYLOAD_TOO_LARGE', 'The body is larger than this route takes.'],

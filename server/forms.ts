@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 // The inputs of procedures, shared with the pages' forms. Nothing is imported here but zod and the networks' counting.
+// Those of apps and of their consents are in app-forms.ts.
 
 z.config({
   customError: (issue) => (issue.code === 'invalid_type' && issue.input === undefined ? 'Required.' : undefined),
@@ -19,7 +20,7 @@ export type Scope = (typeof scopes)[number]
 export const defaultScopes: Scope[] = scopes.filter((scope) => scope !== 'webhooks:manage')
 
 /** Text that PostgreSQL keeps as it came: no NUL, no half of a surrogate pair. `most` in UTF-16 units. */
-const text = (most: number) =>
+export const text = (most: number) =>
   z
     .string()
     .max(most, `At most ${most.toLocaleString('en')} characters.`)
@@ -29,7 +30,7 @@ const text = (most: number) =>
     })
 
 /** A name that others read, on the consent page among other places. */
-const line = (most: number) =>
+export const line = (most: number) =>
   text(most)
     .trim()
     .min(1, { error: 'Required.', abort: true })
@@ -212,53 +213,51 @@ export const UpdateMedia = z.strictObject({ id: Id, alt: Alt })
 export const ListMedia = z.strictObject({ limit, cursor })
 export const ListAttempts = z.strictObject({ id: Id, limit, cursor })
 
-const AppName = line(100)
-const AppDescription = text(500).trim()
+/** What a webhook can be told of (API.md §6). */
+export const eventTypes = [
+  'post.created',
+  'post.updated',
+  'post.published',
+  'post.partially_published',
+  'post.failed',
+  'post.needs_review',
+  'post.cancelled',
+  'channel.connected',
+  'channel.needs_reconnect',
+] as const
+export type EventType = (typeof eventTypes)[number]
 
-/** Where an app may be sent back to: https, or http to a loopback address; no fragment, user info or wildcard. */
-export const RedirectUri = z
-  .string()
-  .max(2000)
-  .refine(
-    isRedirectUri,
-    'Must be https, or http to 127.0.0.1, [::1] or localhost, without a fragment, a user or a wildcard.',
-  )
-const RedirectUris = z
-  .array(RedirectUri)
-  .min(1, 'Name at least one.')
-  .max(10, 'At most 10.')
-  .refine((uris) => new Set(uris).size === uris.length, 'A URL is named twice.')
-
-function isRedirectUri(value: string): boolean {
-  if (!URL.canParse(value) || /[\s#*\\]|[^\x21-\x7e]/.test(value)) return false
-  // As typed: a parser would also read https:host, 127.1 and a user without a name.
-  const [, scheme, authority = '@'] = value.match(/^(https?):\/\/([^/?]+)/) ?? []
-  if (authority.includes('@')) return false
-  return scheme === 'https' || /^(127\.0\.0\.1|\[::1\]|localhost)(:\d+)?$/.test(authority)
+const WebhookUrl = text(2000)
+  .pipe(z.url({ protocol: /^https?$/, error: 'Must be an address that begins with https:// or http://.', abort: true }))
+  .refine((url) => !new URL(url).username && !new URL(url).password, 'Must hold no user name or password.')
+const webhook = {
+  url: WebhookUrl,
+  description: text(200).trim(),
+  events: z
+    .array(z.enum(eventTypes))
+    .min(1, 'Choose at least one.')
+    .max(eventTypes.length)
+    .refine((events) => new Set(events).size === events.length, 'An event is named twice.'),
 }
-
-export const CreateApp = z.strictObject({
-  name: AppName,
-  description: AppDescription.default(''),
-  redirectUris: RedirectUris,
+export const CreateWebhook = z.strictObject({
+  url: webhook.url,
+  description: webhook.description.optional(),
+  events: webhook.events.optional(), // all that the credential may read
 })
-export const UpdateApp = CreateApp.extend({ id: Id })
-export const RotateSecret = z.strictObject({ id: Id, overlap: z.boolean().default(false) })
-export const DeleteApp = z.strictObject({ id: Id, name: z.string() }) // its name typed, so that nobody deletes by a slip
-export const SetAppPicture = z.strictObject({ id: Id, path: z.string() })
-
-/** The raw query of an authorization request, without its `?`. */
-export const AuthorizeQuery = z.strictObject({ query: z.string().max(20_000), isOnlyLook: z.boolean().default(false) })
-export const DecideRequest = z.strictObject({
-  request: z.string().max(100),
-  decision: z.enum(['approve', 'deny']),
-  organisationId: Id.optional(),
-  // Absent: all, those connected later included.
-  channelIds: z
-    .array(Id)
-    .min(1, 'Choose at least one channel.')
-    .max(1000)
-    .refine((ids) => new Set(ids).size === ids.length, 'A channel is named twice.')
-    .optional(),
+export const UpdateWebhook = z.strictObject({
+  id: Id,
+  url: webhook.url.optional(),
+  description: webhook.description.optional(),
+  events: webhook.events.optional(),
+  status: z.enum(['ACTIVE', 'OFF']).optional(),
 })
+export const ListWebhooks = z.strictObject({ limit, cursor })
+export const ListWebhookDeliveries = z.strictObject({
+  id: Id,
+  status: z.enum(['PENDING', 'DELIVERED', 'FAILED']).optional(),
+  limit,
+  cursor,
+})
+export const WebhookDeliveryById = z.strictObject({ id: Id, deliveryId: Id })
+
 export const ListActivity = z.strictObject({ limit, cursor })

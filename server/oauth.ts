@@ -8,6 +8,7 @@ import { isRegistered } from './authorization-request.ts'
 import { challengeOf, digest, mintAccessToken, sameDigest } from './secrets.ts'
 import { boundFailures } from './throttle.ts'
 import type { Installation } from './trpc.ts'
+import { removeWebhooksOf } from './webhooks.ts'
 
 const ReplayGraceSeconds = 10 // a retry after a lost answer is no theft
 const UnknownClient = 'The client is unknown or its secret is wrong.'
@@ -146,7 +147,9 @@ async function endGrant(tx: Tx, client: Client, id: string, address: string, det
     .set({ revokedAt: sql`now()` })
     .where(and(eq(grants.id, id), eq(grants.appId, client.id), isNull(grants.revokedAt)))
     .returning({ organisationId: grants.organisationId })
-  if (ended) await record(tx, { ...ended, action: 'token.revoked', ...deedOf(client), address, detail })
+  if (!ended) return
+  await removeWebhooksOf(tx, [id])
+  await record(tx, { ...ended, action: 'token.revoked', ...deedOf(client), address, detail })
 }
 
 async function redeem(

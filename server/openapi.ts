@@ -56,6 +56,7 @@ const tags: [string, string][] = [
   ['channels', 'The connected accounts that posts go out on.'],
   ['posts', 'Posts and what becomes of them.'],
   ['media', 'Images that posts carry.'],
+  ['webhooks', 'Addresses of yours that are told what happens.'],
   ['openapi.json', 'This document.'],
 ]
 

@@ -2,7 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import type { z } from 'zod'
 import type { Tx } from '../db/client.ts'
 import { posts as postsTable } from '../db/schema.ts'
-import { recordPublished } from '../jobs/ledger.ts'
+import { tell } from '../jobs/events.ts'
 import { cancel, type Found, lockDeliveries, sendAgain } from '../jobs/orders.ts'
 import {
   type DeliveryStatus,
@@ -13,6 +13,7 @@ import {
   postView,
   showPost,
 } from '../jobs/post-view.ts'
+import { recordPublished } from '../jobs/settle.ts'
 import type * as answers from './answers.ts'
 import { isAfter, type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure, type FailureCode, type Fault } from './errors.ts'
@@ -36,6 +37,7 @@ export const posts = router({
         const due = { state: input.type === 'draft' ? 'draft' : 'scheduled', dueAt: wanted.date } as const
         await insertDeliveries(tx, ctx.networks, { organisationId, postId: id, channelIds: wanted.channelIds, ...due })
         if (wanted.overrides.length > 0) await arrange(tx, organisationId, id, wanted)
+        await tell(tx, organisationId, [id], 'post.created')
         return readPost(tx, actor, id)
       }),
     ),
@@ -103,6 +105,7 @@ export const posts = router({
           .where(and(eq(postsTable.id, input.id), eq(postsTable.organisationId, organisationId)))
         if (input.mediaIds) await replaceMedia(tx, organisationId, input.id, input.mediaIds)
         await changeDeliveries(tx, networks, { organisationId, postId: input.id, type, wanted, found, keepsHour })
+        await tell(tx, organisationId, [input.id], 'post.updated')
         return readPost(tx, actor, input.id)
       }),
     ),
@@ -114,12 +117,15 @@ export const posts = router({
         const found = await lockDeliveries(tx, organisationId, id)
         const post = await readPost(tx, actor, id)
         if (post.type === 'draft') {
+          await cancel(tx, found)
+          await tell(tx, organisationId, [id], 'post.cancelled')
           await tx.delete(postsTable).where(and(eq(postsTable.id, id), eq(postsTable.organisationId, organisationId)))
           return
         }
         const cancellable = found.filter(({ state, maybeOut }) => isUnsent(state, maybeOut) || state === 'failed')
         if (cancellable.length === 0) throw new Failure(whyNot(post))
         await cancel(tx, cancellable)
+        await tell(tx, organisationId, [id])
       }),
     ),
 
@@ -135,6 +141,7 @@ export const posts = router({
         const post = await readPost(tx, ctx.actor, input.id)
         const delivery = found.find(({ channelId }) => channelId === input.channelId)
         if (!delivery) throw new Failure('not_found')
+        const of = { organisationId: ctx.organisationId, postId: input.id }
         if (delivery.state !== 'needs_review') throw new Failure('nothing_to_resolve')
         if (input.outcome === 'not_published') {
           await demandConnected(tx, ctx.actor, post, [delivery])
@@ -142,7 +149,8 @@ export const posts = router({
         }
         if (input.outcome === 'cancelled') await cancel(tx, [delivery])
         if (input.outcome === 'published')
-          await recordPublished(tx, delivery, { remoteId: null, url: input.url ?? null }, 'person')
+          await recordPublished(tx, { ...delivery, ...of }, { remoteId: null, url: input.url ?? null }, 'person')
+        await tell(tx, ctx.organisationId, [input.id])
         return readPost(tx, ctx.actor, input.id)
       }),
     ),
@@ -187,6 +195,7 @@ export async function retryPost(tx: Tx, who: Who, id: string, channelId?: string
   if (failed.length === 0) throw new Failure('nothing_to_retry')
   await demandConnected(tx, who, post, failed)
   await sendAgain(tx, failed)
+  await tell(tx, who.organisationId, [id])
   return readPost(tx, who, id)
 }
 

@@ -176,6 +176,8 @@ const cures: Partial<Record<FailureCode, string>> = {
   nothing_to_retry: 'Only failed deliveries can be retried. Read the post for the state of each.',
   nothing_to_resolve: 'Only deliveries in NEEDS_REVIEW take a decision.',
   media_in_use: 'Take it out of the posts that are not out yet, or cancel them, then delete it.',
+  webhook_off: 'Mend the receiver, then switch the webhook on: PATCH /webhooks/{id} with the status ACTIVE.',
+  too_many_webhooks: 'Delete one that nobody listens to any more, or let one address take several events.',
   idempotency_key_in_use: 'Wait as long as Retry-After says and send the same request again.',
   stale_version: 'Read the post again, apply your change to what it is now, and name the new ETag.',
   body_too_large: 'JSON may have 256 KB, an image 20 MB.',

@@ -9,6 +9,7 @@ import { keys } from './keys.ts'
 import { media } from './media.ts'
 import { posts } from './posts.ts'
 import { type Context, callerFactory, router } from './trpc.ts'
+import { webhooks } from './webhooks.ts'
 
 export const appRouter = router({
   account,
@@ -21,6 +22,7 @@ export const appRouter = router({
   keys,
   media,
   posts,
+  webhooks,
 })
 
 const createCaller = callerFactory(appRouter)

@@ -1,5 +1,16 @@
 import type { z } from 'zod'
-import { Attempt, Channel, listOf, Me, Media, Post, Validation } from './answers.ts'
+import {
+  Attempt,
+  Channel,
+  listOf,
+  Me,
+  Media,
+  Post,
+  Validation,
+  Webhook,
+  WebhookDelivery,
+  WebhookWithSecret,
+} from './answers.ts'
 import type { FailureCode } from './errors.ts'
 
 /** One row of the public API. `does` names the procedure: its scope and input are read from it. */
@@ -117,6 +128,51 @@ export const routes: Route[] = [
   {
     ...{ method: 'delete', path: '/media/:id', status: 204, does: 'media.remove', refusals: ['media_in_use'] },
     about: 'Delete a file that no post needs any more. What is out stays as it is',
+  },
+  {
+    ...{ method: 'get', path: '/webhooks', status: 200, does: 'webhooks.list', answer: listOf(Webhook), query: true },
+    about: 'List webhooks, the oldest first. A token lists those that it made',
+  },
+  {
+    ...{ method: 'post', path: '/webhooks', status: 201, does: 'webhooks.create', answer: WebhookWithSecret },
+    ...{ body: 'json', location: '/webhooks/', refusals: ['too_many_webhooks'] },
+    about: 'Add an address that is told what happens: all that the credential may read, unless events are named',
+    example: { url: 'https://hooks.example/punctual', events: ['post.published', 'post.failed'] },
+  },
+  { method: 'get', path: '/webhooks/:id', status: 200, does: 'webhooks.get', answer: Webhook, about: 'Read a webhook' },
+  {
+    ...{ method: 'patch', path: '/webhooks/:id', status: 200, does: 'webhooks.update', answer: Webhook, body: 'json' },
+    about: 'Change a webhook, or switch it off and on. What is left out stays',
+    example: { status: 'ACTIVE' },
+  },
+  {
+    ...{ method: 'delete', path: '/webhooks/:id', status: 204, does: 'webhooks.remove' },
+    about: 'Delete a webhook and its log. What waits for it is not sent',
+  },
+  {
+    ...{
+      method: 'post',
+      path: '/webhooks/:id/rotate',
+      status: 200,
+      does: 'webhooks.rotate',
+      answer: WebhookWithSecret,
+    },
+    about: 'Make a new secret. For 24 hours each call is signed with both',
+  },
+  {
+    ...{ method: 'post', path: '/webhooks/:id/test', status: 201, does: 'webhooks.test', answer: WebhookDelivery },
+    ...{ refusals: ['webhook_off'] },
+    about: 'Send a test event, whose type is webhook.test',
+  },
+  {
+    ...{ method: 'get', path: '/webhooks/:id/deliveries', status: 200, does: 'webhooks.deliveries', query: true },
+    answer: listOf(WebhookDelivery),
+    about: 'List what was sent to a webhook and what it answered, the latest first. Kept for 30 days',
+  },
+  {
+    ...{ method: 'post', path: '/webhooks/:id/deliveries/:deliveryId/resend', status: 200, does: 'webhooks.resend' },
+    ...{ answer: WebhookDelivery, refusals: ['webhook_off'] },
+    about: 'Send an event again, under the same webhook-id',
   },
   { method: 'get', path: '/openapi.json', status: 200, does: null, about: 'Read this document. Takes no credential' },
 ]

@@ -43,6 +43,11 @@ export function challengeOf(verifier: string): string {
   return Buffer.from(digest(verifier)).toString('base64url')
 }
 
+/** A new webhook secret: `whsec_` and 32 random bytes in base64 (https://www.standardwebhooks.com). */
+export function mintWebhookSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`
+}
+
 /** 32 random bytes as 43 characters of `[A-Za-z0-9_-]`: session tokens, OAuth states. */
 export function mintToken(): string {
   return randomBytes(32).toString('base64url')

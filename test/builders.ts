@@ -6,6 +6,7 @@ import { seal } from '../db/sealed.ts'
 import { wakeAtDue } from '../jobs/queue.ts'
 import { credentialPlace } from '../jobs/session.ts'
 import { createAccount, createOrganisation } from '../server/account.ts'
+import { scopes } from '../server/forms.ts'
 import { createKey } from '../server/keys.ts'
 
 /** An organisation with its owner and an API key of every default scope. */
@@ -15,6 +16,13 @@ export async function anOrganisation(db: Db, name = 'Test') {
   const organisationId = await createOrganisation(db, name, accountId)
   const { key } = await createKey(db, { organisationId, createdBy: accountId, name: 'test', expiresAt: null })
   return { organisationId, accountId, key }
+}
+
+/** A key that may do all that a key can. */
+export async function aKeyOfAllScopes(db: Db, of: { organisationId: string; accountId: string }): Promise<string> {
+  const { organisationId, accountId: createdBy } = of
+  const made = await createKey(db, { organisationId, createdBy, name: 'all', scopes: [...scopes], expiresAt: null })
+  return made.key
 }
 
 /** A connected channel of a (fake) network. */

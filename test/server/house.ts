@@ -2,11 +2,12 @@ import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import sharp from 'sharp'
 import { v7 as uuidv7 } from 'uuid'
-import { accounts, apps, connectFlows, deliveries, grants, media } from '../../db/schema.ts'
+import { accounts, apps, connectFlows, deliveries, grants, media, webhooks } from '../../db/schema.ts'
+import { tellTest } from '../../jobs/events.ts'
 import type { Actor } from '../../server/actor.ts'
 import { createKey } from '../../server/keys.ts'
 import { digest, hashPassword } from '../../server/secrets.ts'
-import { aDelivery, anOrganisation } from '../builders.ts'
+import { aDelivery, aKeyOfAllScopes, anOrganisation } from '../builders.ts'
 import type { Web } from './web.ts'
 
 export const Password = 'a good password'
@@ -19,10 +20,11 @@ export type House = {
   member: Extract<Actor, { kind: 'member' }>
 }
 
-/** An organisation with its owner, who can sign in and has a picture. */
+/** An organisation with a key of every scope and its owner, who can sign in and has a picture. */
 export async function aHouse(w: Web): Promise<House> {
   const passwordHash = await hashPassword(Password)
   const made = await anOrganisation(w.db)
+  const key = await aKeyOfAllScopes(w.db, made)
   await w.db.update(accounts).set({ passwordHash }).where(eq(accounts.id, made.accountId))
   const [account] = await w.db.select().from(accounts).where(eq(accounts.id, made.accountId))
   const person = {
@@ -34,7 +36,7 @@ export async function aHouse(w: Web): Promise<House> {
     role: 'owner',
   } as const
   const picture = await aPicture(w)
-  return { ...made, picture, member: { ...person, organisationId: made.organisationId, sessionId: uuidv7() } }
+  return { ...made, key, picture, member: { ...person, organisationId: made.organisationId, sessionId: uuidv7() } }
 }
 
 /** One of each thing that has an id, new, so that a case may change it. */
@@ -64,12 +66,30 @@ export async function newThings(w: Web, { organisationId, accountId, member, pic
     .returning()
   const appId = app!.id
   await w.db.insert(grants).values({ organisationId, appId, approvedByName: 'Ada', scopes: ['posts:read'] })
-  const beside = { email: member.email, path: picture }
+  const { webhookId, hookDeliveryId } = await aWebhook(w, organisationId, accountId)
+  const beside = { email: member.email, path: picture, webhookId, hookDeliveryId }
   return { organisationId, channelId, postId: delivery!.postId, mediaId: file!.id, keyId, state, appId, ...beside }
 }
 
 /** Those of them that name something of one organisation. */
-export const idNames = ['organisationId', 'channelId', 'postId', 'mediaId', 'keyId', 'state', 'appId'] as const
+export const idNames = [
+  ...(['organisationId', 'channelId', 'postId', 'mediaId', 'keyId', 'state', 'appId'] as const),
+  ...(['webhookId', 'hookDeliveryId'] as const),
+] as const
+
+// The only one of its organisation: there is an end to how many it may have.
+async function aWebhook({ db }: Web, organisationId: string, accountId: string) {
+  await db.delete(webhooks).where(eq(webhooks.organisationId, organisationId))
+  const [webhook] = await db
+    .insert(webhooks)
+    .values({
+      ...{ organisationId, url: 'https://hooks.example/', events: ['post.failed'], secret: new Uint8Array() },
+      ...{ createdByKind: 'member', createdById: accountId, createdByName: 'Ada' },
+    })
+    .returning()
+  const webhookId = webhook!.id
+  return { webhookId, hookDeliveryId: await db.transaction((tx) => tellTest(tx, organisationId, webhookId)) }
+}
 
 async function aPicture({ site }: Web): Promise<string> {
   const path = join(site.dataDir, `${uuidv7()}.png`)

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { and, eq, sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { variablesWith } from '../../db/env.ts'
-import { attempts, deliveries } from '../../db/schema.ts'
+import { attempts, deliveries, events, webhookAttempts } from '../../db/schema.ts'
 import { openApi } from '../../server/openapi.ts'
 import { type Route, routes } from '../../server/routes.ts'
+import { aKeyOfAllScopes } from '../builders.ts'
 import { type Documented, pathIn, readDocument } from './documented.ts'
 import { type Answer, type Call, openWeb, type Web } from './web.ts'
 
@@ -16,7 +17,9 @@ let w: Web
 let d: Documented
 let channelId: string
 beforeAll(async () => {
-  w = await openWeb()
+  const web = await openWeb()
+  const key = await aKeyOfAllScopes(web.db, web)
+  w = { ...web, call: (method, path, options) => web.call(method, path, { key, ...options }) }
   channelId = await w.channel()
   d = await readDocument(w)
 })
@@ -96,6 +99,25 @@ describe('each route', () => {
   }
   const anImage = async () => (await upload()).json.id as string
 
+  const aWebhook = async () => {
+    const { json } = await w.call('POST', '/webhooks', { json: { url: 'https://hooks.punctual.test/' } })
+    made.push(json.id)
+    return json.id as string
+  }
+  const made: string[] = []
+  afterEach(async () => {
+    for (const id of made.splice(0)) await w.call('DELETE', `/webhooks/${id}`)
+  })
+  const tested = async () => {
+    const id = await aWebhook()
+    const delivery = (await w.call('POST', `/webhooks/${id}/test`)).json.id
+    const own = { organisationId: w.organisationId, deliveryId: delivery, no: 1, durationMs: 7 }
+    const call = { startedAt: new Date(), status: 500, reply: 'x', error: 'x', requestHeaders: { 'webhook-id': 'x' } }
+    await w.db.insert(webhookAttempts).values({ ...own, ...call })
+    await w.db.update(events).set({ body: '{}' })
+    return { id, delivery }
+  }
+
   /** A call of each route that goes well. */
   const good: Record<string, () => Promise<Answer>> = {
     'get /me': () => w.call('GET', '/me'),
@@ -125,6 +147,27 @@ describe('each route', () => {
     'get /media/:id': async () => w.call('GET', `/media/${await anImage()}`),
     'patch /media/:id': async () => w.call('PATCH', `/media/${await anImage()}`, { json: { alt: 'x' } }),
     'delete /media/:id': async () => w.call('DELETE', `/media/${await anImage()}`),
+    'get /webhooks': async () => {
+      await aWebhook()
+      return w.call('GET', '/webhooks?limit=1')
+    },
+    'post /webhooks': async () => {
+      const answer = await w.call('POST', '/webhooks', {
+        json: { url: 'https://hooks.punctual.test/', events: ['post.failed'] },
+      })
+      made.push(answer.json.id)
+      return answer
+    },
+    'get /webhooks/:id': async () => w.call('GET', `/webhooks/${await aWebhook()}`),
+    'patch /webhooks/:id': async () => w.call('PATCH', `/webhooks/${await aWebhook()}`, { json: { status: 'OFF' } }),
+    'delete /webhooks/:id': async () => w.call('DELETE', `/webhooks/${await aWebhook()}`),
+    'post /webhooks/:id/rotate': async () => w.call('POST', `/webhooks/${await aWebhook()}/rotate`),
+    'post /webhooks/:id/test': async () => w.call('POST', `/webhooks/${await aWebhook()}/test`),
+    'get /webhooks/:id/deliveries': async () => w.call('GET', `/webhooks/${(await tested()).id}/deliveries?limit=1`),
+    'post /webhooks/:id/deliveries/:deliveryId/resend': async () => {
+      const { id, delivery } = await tested()
+      return w.call('POST', `/webhooks/${id}/deliveries/${delivery}/resend`)
+    },
     'get /openapi.json': () => w.call('GET', '/openapi.json', { key: '' }),
   }
 

@@ -1,8 +1,9 @@
 import { eq } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { deliveries } from '../../db/schema.ts'
+import { deliveries, webhooks } from '../../db/schema.ts'
 import { type Route, routes } from '../../server/routes.ts'
+import { aKeyOfAllScopes } from '../builders.ts'
 import { type Known, requests } from './arbitrary.ts'
 import { type Documented, pathIn, readDocument } from './documented.ts'
 import { webWithChannel } from './web.ts'
@@ -16,9 +17,11 @@ const RequestsPerRoute = 100
 const w = webWithChannel()
 let d: Documented
 let photo: Blob
+let key: string
 beforeAll(async () => {
   process.stdout.write(`PROPERTY_SEED=${Seed}\n`)
   d = await readDocument(w)
+  key = await aKeyOfAllScopes(w.db, w)
   photo = new Blob([Buffer.from(png, 'base64')])
 })
 afterAll(() => {
@@ -35,7 +38,7 @@ test.each(routes)('$method $path: whatever is sent, the answer is a documented o
   const known = await thingsFor(route)
   const seen = new Set<number>()
   await fc.assert(
-    fc.asyncProperty(requests(pathIn(route), d.operationOf(route), known, w.key), async ({ path, headers, body }) => {
+    fc.asyncProperty(requests(pathIn(route), d.operationOf(route), known, key), async ({ path, headers, body }) => {
       const isJson = d.operationOf(route).requestBody?.content['application/json']
       const answer = await w.call(route.method.toUpperCase(), path, {
         key: '',
@@ -58,10 +61,19 @@ async function thingsFor({ path }: Route): Promise<Known> {
   const posts = await Promise.all((['schedule', 'schedule', 'draft', 'draft', 'draft', 'schedule'] as const).map(aPost))
   await w.db.update(deliveries).set({ state: 'failed' }).where(eq(deliveries.postId, posts[0]!))
   await w.db.update(deliveries).set({ state: 'needs_review' }).where(eq(deliveries.postId, posts[1]!))
+  await w.db.delete(webhooks)
+  const hooks = [await aHook(), await aHook(), await aHook()]
   const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString()
   return {
-    id: path.startsWith('/media') ? photos.map(({ id }) => id) : path.startsWith('/posts') ? posts : [w.channelId],
+    id: path.startsWith('/webhooks')
+      ? hooks.map(({ id }) => id)
+      : path.startsWith('/media')
+        ? photos.map(({ id }) => id)
+        : path.startsWith('/posts')
+          ? posts
+          : [w.channelId],
     channelId: [w.channelId],
+    deliveryId: hooks.map(({ deliveryId }) => deliveryId),
     mediaId: photos.map(({ id }) => id),
     date: [inHours(1), inHours(1000)],
     from: [inHours(-1)],
@@ -81,6 +93,11 @@ async function aPhoto(): Promise<{ id: string; url: string }> {
   const body = new FormData()
   body.append('file', photo)
   return (await w.call('POST', '/media', { body })).json
+}
+
+async function aHook(): Promise<{ id: string; deliveryId: string }> {
+  const { id } = (await w.call('POST', '/webhooks', { key, json: { url: 'https://hooks.punctual.test/' } })).json
+  return { id, deliveryId: (await w.call('POST', `/webhooks/${id}/test`, { key })).json.id }
 }
 
 async function aPost(type: 'draft' | 'schedule'): Promise<string> {

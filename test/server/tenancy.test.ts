@@ -38,6 +38,7 @@ type Case = {
 }
 const read = { may: 'viewer', key: true, missing: 'not_found' } as const
 const write = { may: 'editor', key: true, missing: 'not_found' } as const
+const hook = { may: 'admin', key: true, missing: 'not_found' } as const
 const text = { content: 'x' }
 const anApp = { name: 'x', redirectUris: ['https://x.example/back'] }
 
@@ -119,6 +120,15 @@ const cases: Record<string, Case> = {
     ...{ ...write, own: 'nothing_to_resolve' },
     with: (t) => ({ id: t.postId, channelId: t.channelId, outcome: 'not_published' }),
   },
+  'webhooks.list': { ...hook, missing: 'done', with: () => ({}) },
+  'webhooks.get': { ...hook, with: (t) => ({ id: t.webhookId }) },
+  'webhooks.create': { ...hook, with: () => ({ url: 'https://hooks.example/', events: ['post.failed'] }) },
+  'webhooks.update': { ...hook, with: (t) => ({ id: t.webhookId, status: 'OFF' }) },
+  'webhooks.remove': { ...hook, with: (t) => ({ id: t.webhookId }) },
+  'webhooks.rotate': { ...hook, with: (t) => ({ id: t.webhookId }) },
+  'webhooks.test': { ...hook, with: (t) => ({ id: t.webhookId }) },
+  'webhooks.deliveries': { ...hook, with: (t) => ({ id: t.webhookId }) },
+  'webhooks.resend': { ...hook, with: (t) => ({ id: t.webhookId, deliveryId: t.hookDeliveryId }) },
   'posts.attempts': { ...read, with: (t) => ({ id: t.postId, limit: 10 }) },
 }
 type Ending = { outcome: string; said: unknown }
@@ -160,6 +170,8 @@ async function belongings({ organisationId }: House) {
     'memberships',
     'apps',
     'grants',
+    'webhooks',
+    'webhook_deliveries',
   ]
   return JSON.stringify(await Promise.all(tables.map(rows)))
 }
@@ -184,7 +196,8 @@ describe.each(Object.entries(cases))('%s', (name, { may, key, own = 'done', miss
     const actor = (await credentialHolder(w.db, ours.key)) as Extract<Actor, { kind: 'api_key' }>
     const isTaken = key || may === 'anybody'
     expect((await call(name, actor, await thingsOf(ours))).outcome).toBe(isTaken ? own : 'unauthenticated')
-    const bare = await call(name, { ...actor, scopes: ['webhooks:manage'] }, await thingsOf(ours))
+    const other = name.startsWith('webhooks.') ? 'posts:read' : 'webhooks:manage'
+    const bare = await call(name, { ...actor, scopes: [other] }, await thingsOf(ours))
     const isForAll = may === 'anybody' || name === 'account.whoami'
     expect(bare.outcome).toBe(isForAll ? own : key ? 'insufficient_scope' : 'unauthenticated')
   })

@@ -1,0 +1,2 @@
+ALTER TABLE "webhooks" ADD COLUMN "not_before" timestamp (3) with time zone;--> statement-breakpoint
+CREATE INDEX "webhook_deliveries_waiting" ON "webhook_deliveries" USING btree ("webhook_id","created_at","id") WHERE state = 'pending';

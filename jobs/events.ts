@@ -1,0 +1,108 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Tx } from '../db/client.ts'
+import { type ChannelRow, showChannel } from './channel-view.ts'
+import { type PostRow, postView, showPost } from './post-view.ts'
+import { wakeWebhooks } from './queue.ts'
+
+// What webhooks are told of (API.md §6), written in the transaction in which it happens, for those alone that listen then.
+
+/**
+ * Tell of posts what has become of them, if that is an end or waits for a person, and was not told already.
+ *
+ * `deed` tells of something that was done, whatever the status. The caller has locked the posts, or two deliveries that
+ * settle at once would each see the other unfinished.
+ */
+export async function tell(
+  tx: Tx,
+  organisationId: string,
+  postIds: string[],
+  deed: 'post.created' | 'post.updated' | 'post.cancelled' | null = null,
+): Promise<void> {
+  await write(
+    tx,
+    organisationId,
+    sql`
+    seen as (
+      select p.id, v.status, to_jsonb(p) || to_jsonb(v) as subject, v.status is distinct from p.told as is_news
+      from posts p, ${postView}
+      where p.id = any(${sql.param(postIds)}::uuid[]) and p.organisation_id = ${organisationId}
+    ), noted as (
+      update posts p set told = seen.status from seen where p.id = seen.id and seen.is_news
+    ), happened as (
+      select coalesce(${deed}, 'post.' || lower(status)) as type, subject from seen
+      where ${deed}::text is not null
+        or (is_news and status in ('PUBLISHED', 'PARTIALLY_PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED'))
+    )`,
+  )
+}
+
+/** Tell what became of a channel. Its credential is no part of it. */
+export async function tellOfChannel(
+  tx: Tx,
+  organisationId: string,
+  channelId: string,
+  type: 'channel.connected' | 'channel.needs_reconnect',
+): Promise<void> {
+  await write(
+    tx,
+    organisationId,
+    sql`
+    happened as (
+      select ${type}::text as type, to_jsonb(c) - 'credential' - 'remote_account' as subject from channels c
+      where c.id = ${channelId} and c.organisation_id = ${organisationId}
+    )`,
+  )
+}
+
+/** Have a webhook told of a test; returns the id of what is on its way. */
+export async function tellTest(tx: Tx, organisationId: string, webhookId: string): Promise<string> {
+  const [row] = await tx.execute<{ id: string }>(sql`
+    with event as (
+      insert into events (id, organisation_id, type, subject)
+      values (gen_random_uuid(), ${organisationId}, 'webhook.test', json_build_object('webhookId', ${webhookId}::text))
+      returning id, organisation_id
+    )
+    insert into webhook_deliveries (id, organisation_id, webhook_id, event_id, next_attempt_at)
+    select gen_random_uuid(), e.organisation_id, ${webhookId}, e.id, now() from event e returning id`)
+  await wakeWebhooks(tx, [webhookId])
+  return row!.id
+}
+
+/** The body of an event as webhooks get it. `subject` is what `tell` kept of it. */
+export function bodyOf(event: { type: string; at: string; subject: unknown }, appUrl: string): string {
+  const { type, at, subject } = event
+  const data = type.startsWith('post.')
+    ? showPost(subject as PostRow)
+    : type.startsWith('channel.')
+      ? showChannel(subject as ChannelRow, appUrl)
+      : subject
+  return JSON.stringify({ type, timestamp: new Date(at).toISOString(), data })
+}
+
+/** Write the rows (type, subject) of the CTE `happened` as events, each with a delivery to whoever listens. */
+async function write(tx: Tx, organisationId: string, happened: SQL): Promise<void> {
+  const rows = await tx.execute<{ webhookId: string }>(sql`
+    with ${happened}, told as (
+      select gen_random_uuid() as id, h.type, h.subject, listeners.ids from happened h, lateral (
+        select array_agg(w.id) as ids from webhooks w
+        where w.organisation_id = ${organisationId} and w.off_since is null and h.type = any(w.events) and ${maySee}
+      ) listeners where listeners.ids is not null
+    ), events as (
+      insert into events (id, organisation_id, type, subject) select id, ${organisationId}, type, subject from told
+    )
+    insert into webhook_deliveries (id, organisation_id, webhook_id, event_id, next_attempt_at)
+    select gen_random_uuid(), ${organisationId}, unnest(ids), id, now() from told
+    returning webhook_id as "webhookId"`)
+  const woken = new Set([...rows].map(({ webhookId }) => webhookId))
+  await wakeWebhooks(tx, [...woken])
+}
+
+// A webhook `w` that a token made is told of `h` only what the token itself may read (API.md §4).
+const maySee = sql`(w.grant_id is null or exists (
+  select from grants g where g.id = w.grant_id and g.revoked_at is null and (g.channel_ids is null or case
+    when h.type like 'channel.%' then (h.subject->>'id')::uuid = any(g.channel_ids)
+    else not exists (
+        select from deliveries d where d.post_id = (h.subject->>'id')::uuid and d.channel_id <> all(g.channel_ids))
+      and (h.subject->>'created_by_id' = w.app_id::text
+        or exists (select from deliveries d where d.post_id = (h.subject->>'id')::uuid))
+    end)))`

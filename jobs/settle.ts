@@ -1,0 +1,158 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Db, Tx } from '../db/client.ts'
+import type { DeliveryError } from '../db/schema.ts'
+import { tell, tellOfChannel } from './events.ts'
+import {
+  type Claimed,
+  type Ending,
+  endAttempt,
+  gaveUpError,
+  json,
+  leaseCleared,
+  ms,
+  preparedCleared,
+} from './ledger.ts'
+import type { Publication } from './networks/network.ts'
+import { wakeAtDue, wakeLook } from './queue.ts'
+import type { Times } from './times.ts'
+
+// How an attempt ends: the second half of the state machine that begins in ledger.ts. Each locks the post before the
+// delivery, and what the post has become is told in the same transaction.
+
+/**
+ * Record that the post is out there, and tell of it. Proof is accepted from anyone, at any time, whoever holds the lease
+ * by now.
+ *
+ * Throws a unique violation (23505) when `remoteId` is recorded for another delivery of the channel: then it is not ours.
+ */
+export async function recordPublished(
+  tx: Tx,
+  { id, organisationId, postId, attemptNo }: Pick<Claimed, 'id' | 'organisationId' | 'postId' | 'attemptNo'>,
+  { remoteId, url, status = null, reply = null }: Publication,
+  evidence: 'answered' | 'found' | 'person',
+): Promise<void> {
+  await tx.execute(sql`
+    with ${lockedPost(id)}, published as (
+      update deliveries d set
+        state = 'published', published_at = now(), evidence = ${evidence}, remote_id = ${remoteId}, remote_url = ${url},
+        maybe_out = false, next_attempt_at = null, look_at = null, look_token = null, absent_at = null, error = null, ${leaseCleared}
+      from post where d.id = ${id} and d.post_id = post.id and d.state <> 'published'
+      returning d.id
+    ), overtaken as (
+      update attempts a set ended_at = now(), outcome = 'lost', message = 'An earlier attempt proved to be out.'
+      from published p where a.delivery_id = p.id and a.no > ${attemptNo} and a.ended_at is null
+    )
+    ${endAttempt(sql`published`, attemptNo, { outcome: 'published', status, reply })}`)
+  await tell(tx, organisationId, [postId])
+}
+
+/**
+ * Surely not sent, and may pass: scheduled again `waitMs` from now, the channel paused as long when the network asked for it.
+ * A day after its hour it has failed instead (`gave_up`; needs_review where something may be out).
+ */
+export async function postpone(
+  db: Db,
+  times: Times,
+  claimed: Claimed,
+  wait: { waitMs: number; countsAsStep: boolean; pausesChannel: boolean; error: DeliveryError | null },
+  ending: Ending,
+): Promise<void> {
+  const inOrder = sql`(select count(*) from channel) >= 0` // always true: the channel is locked before the post
+  const over = sql`d.due_at < now() - ${ms(times.giveUpMs)}`
+  const statement = sql`
+    with channel as (
+      select id from channels where id = ${claimed.channelId} and ${wait.pausesChannel} for no key update
+    ), paused as (
+      update channels c set paused_until = greatest(c.paused_until, now() + ${ms(wait.waitMs)}) from channel where c.id = channel.id
+    ), ${lockedPost(claimed.id, inOrder)}, settled as (
+      update deliveries d set
+        state = case when not ${over} then 'scheduled'::delivery_state when maybe_out then 'needs_review' else 'failed' end,
+        error = case when ${over} then ${json(gaveUpError)} else ${wait.error === null ? sql`d.error` : json(wait.error)} end,
+        next_attempt_at = case when not ${over} then now() + ${ms(wait.waitMs)} end,
+        backoff_step = backoff_step + ${wait.countsAsStep ? 1 : 0}, ${preparedCleared}, ${leaseCleared}
+      from post where d.post_id = post.id and ${isOurs(claimed)}
+      returning d.id
+    )
+    ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`
+  await db.transaction(async (tx) => {
+    await tx.execute(statement)
+    await tell(tx, claimed.organisationId, [claimed.postId])
+    // At once: the task goes on down the channel by itself.
+    if (wait.waitMs > 0) await wakeAtDue(tx, [claimed.id])
+  })
+}
+
+/** Surely not sent, and will not pass: failed, or put before a person where something may be out. */
+export async function fail(db: Db, claimed: Claimed, error: DeliveryError, ending: Ending): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`
+    with ${lockedPost(claimed.id)}, settled as (
+      update deliveries d set
+        state = case when maybe_out then 'needs_review'::delivery_state else 'failed' end,
+        error = ${json(error)}, ${preparedCleared}, ${leaseCleared}
+      from post where d.post_id = post.id and ${isOurs(claimed)} returning d.id
+    )
+    ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`)
+    await tell(tx, claimed.organisationId, [claimed.postId])
+  })
+}
+
+/**
+ * The network no longer accepts the credential: held, and the channel needs a person. But only while the version that was
+ * refused is still the current one; refreshed or reconnected meanwhile, the delivery is simply scheduled again.
+ */
+export async function hold(db: Db, claimed: Claimed, error: DeliveryError, ending: Ending): Promise<void> {
+  const inOrder = sql`(select count(*) from channel) >= 0` // always true: the channel is locked before the post
+  await db.transaction(async (tx) => {
+    const broken = await tx.execute(sql`
+    with channel as (
+      select id, credential_version = ${claimed.credentialVersion} as current from channels
+      where id = ${claimed.channelId} for no key update
+    ), broken as (
+      update channels c set status = 'needs_reconnect' from channel
+      where c.id = channel.id and channel.current and c.status = 'active'
+      returning c.id
+    ), ${lockedPost(claimed.id, inOrder)}, settled as (
+      update deliveries d set
+        state = case when not c.current then 'scheduled'::delivery_state when maybe_out then 'needs_review' else 'held' end,
+        error = case when c.current then ${json(error)} end, ${preparedCleared}, ${leaseCleared}
+      from channel c, post where d.post_id = post.id and ${isOurs(claimed)} returning d.id
+    ), ended as (${endAttempt(sql`settled`, claimed.attemptNo, ending)})
+    select id from broken`)
+    if (broken.length > 0) await tellOfChannel(tx, claimed.organisationId, claimed.channelId, 'channel.needs_reconnect')
+    await tell(tx, claimed.organisationId, [claimed.postId])
+  })
+}
+
+/** Something may be out there, and nobody knows: uncertain, to be looked for `lookAfterMs` after the intent. */
+export async function doubt(
+  db: Db,
+  claimed: Claimed,
+  lookAfterMs: number,
+  error: DeliveryError,
+  ending: Ending,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`
+      with settled as (
+        update deliveries d set
+          state = 'uncertain', maybe_out = true, error = ${json(error)}, look_token = null, absent_at = null,
+          look_at = (select a.intended_at + ${ms(lookAfterMs)} from attempts a where a.delivery_id = d.id and a.no = d.attempt_no),
+          ${leaseCleared}
+        where ${isOurs(claimed)} and d.state = 'sending' returning d.id
+      )
+      ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`)
+    await wakeLook(tx, [claimed.id])
+  })
+}
+
+/** The CTE `post`: that of a delivery, locked. Whatever reads it waits for the lock. */
+export function lockedPost(deliveryId: string, first: SQL = sql`true`): SQL {
+  return sql`post as materialized (
+    select p.id from posts p
+    where p.id = (select o.post_id from deliveries o where o.id = ${deliveryId}) and ${first} for no key update of p)`
+}
+
+function isOurs({ id, leaseToken }: Claimed): SQL {
+  return sql`d.id = ${id} and d.lease_token = ${leaseToken} and d.state in ('claimed', 'sending')`
+}

@@ -1,0 +1,278 @@
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import type { z } from 'zod'
+import type { Db, Tx } from '../db/client.ts'
+import { webhooks as webhooksTable } from '../db/schema.ts'
+import { seal } from '../db/sealed.ts'
+import { tellTest } from '../jobs/events.ts'
+import { wakeWebhooks } from '../jobs/queue.ts'
+import { endWaiting, secretPlace } from '../jobs/webhook.ts'
+import { recordBy } from './activity.ts'
+import type { Actor } from './actor.ts'
+import type * as answers from './answers.ts'
+import { type Page, pageOf, positionOf } from './cursor.ts'
+import { Failure } from './errors.ts'
+import {
+  ById,
+  CreateWebhook,
+  type EventType,
+  eventTypes,
+  ListWebhookDeliveries,
+  ListWebhooks,
+  UpdateWebhook,
+  WebhookDeliveryById,
+} from './forms.ts'
+import { mintWebhookSecret } from './secrets.ts'
+import { demandScope, needs, router } from './trpc.ts'
+import { listDeliveries, readDelivery, type WebhookDelivery } from './webhook-log.ts'
+
+const WebhooksAtMost = 20
+const OverlapHours = 24
+
+export type Webhook = z.infer<typeof answers.Webhook>
+type WithSecret = Webhook & { secret: string }
+
+export const webhooks = router({
+  list: needs('webhooks:manage')
+    .input(ListWebhooks)
+    .query(async ({ ctx: { db, actor }, input: { limit, cursor } }): Promise<Page<Webhook>> => {
+      const after = positionOf(cursor)
+      const rows = await db
+        .select()
+        .from(webhooksTable)
+        .where(
+          and(
+            isReached(actor),
+            after
+              ? sql`(${webhooksTable.createdAt}, ${webhooksTable.id}) > (${after[0]}::timestamptz, ${after[1]}::uuid)`
+              : undefined,
+          ),
+        )
+        .orderBy(webhooksTable.createdAt, webhooksTable.id)
+        .limit(limit + 1)
+      return pageOf(rows, limit, showWebhook, (row) => [row.createdAt.toISOString(), row.id])
+    }),
+
+  get: needs('webhooks:manage')
+    .input(ById)
+    .query(async ({ ctx: { db, actor }, input: { id } }) => showWebhook(await find(db, actor, id))),
+
+  /** `secret` is shown this once; what is kept of it is sealed. */
+  create: needs('webhooks:manage')
+    .input(CreateWebhook)
+    .mutation(async ({ ctx: { db, ring, actor, address }, input }): Promise<WithSecret> => {
+      const { organisationId } = actor
+      const events = input.events ?? eventTypes.filter((type) => mayHear(actor, type))
+      demandHearing(actor, events)
+      const id = uuidv7()
+      const secret = mintWebhookSecret()
+      return db.transaction(async (tx) => {
+        await demandRoom(tx, organisationId)
+        if (actor.kind === 'app') await demandGrant(tx, actor.grantId)
+        const [row] = await tx
+          .insert(webhooksTable)
+          .values({
+            ...{ id, organisationId, url: input.url, description: input.description ?? '', events },
+            ...{ createdByKind: actor.kind, createdById: actor.id, createdByName: actor.name },
+            ...(actor.kind === 'app' ? { grantId: actor.grantId, appId: actor.id } : {}),
+            secret: seal(ring, secretPlace({ id, organisationId }), secret),
+          })
+          .returning()
+        await note(tx, 'webhook.created', { actor, address }, row!)
+        return { ...showWebhook(row!), secret }
+      })
+    }),
+
+  /** `status` OFF stops it, and what waits for it will not be sent; ACTIVE begins anew from now on. */
+  update: needs('webhooks:manage')
+    .input(UpdateWebhook)
+    .mutation(({ ctx: { db, actor, address }, input: { id, status, ...wanted } }): Promise<Webhook> => {
+      if (wanted.events) demandHearing(actor, wanted.events)
+      return db.transaction(async (tx) => {
+        const before = await find(tx, actor, id, true)
+        const switched = status !== undefined && status !== statusOf(before)
+        const [row] = await tx
+          .update(webhooksTable)
+          .set({
+            ...{ url: before.url, ...definedOf(wanted) },
+            ...(switched ? (status === 'OFF' ? { offSince: sql`now()`, offReason: 'person' } : fresh) : {}),
+            ...(wanted.url && wanted.url !== before.url ? { failingSince: null, notBefore: null } : {}),
+          })
+          .where(isIt(actor, id))
+          .returning()
+        if (switched && status === 'OFF') await endWaiting(tx, actor.organisationId, id)
+        const deed = switched ? (status === 'OFF' ? 'webhook.switched_off' : 'webhook.switched_on') : 'webhook.updated'
+        await note(tx, deed, { actor, address }, row!)
+        return showWebhook(row!)
+      })
+    }),
+
+  remove: needs('webhooks:manage')
+    .input(ById)
+    .mutation(({ ctx: { db, actor, address }, input: { id } }) =>
+      db.transaction(async (tx) => {
+        const [row] = await tx.delete(webhooksTable).where(isIt(actor, id)).returning()
+        if (!row) throw new Failure('not_found')
+        await note(tx, 'webhook.deleted', { actor, address }, row)
+      }),
+    ),
+
+  /** A new secret, shown this once. For 24 h each call is signed with both, so that a receiver can change over. */
+  rotate: needs('webhooks:manage')
+    .input(ById)
+    .mutation(({ ctx: { db, ring, actor, address }, input: { id } }): Promise<WithSecret> => {
+      const secret = mintWebhookSecret()
+      return db.transaction(async (tx) => {
+        const before = await find(tx, actor, id, true)
+        const [row] = await tx
+          .update(webhooksTable)
+          .set({
+            secret: seal(ring, secretPlace(before), secret),
+            previousSecret: before.secret,
+            previousSecretUntil: sql`now() + ${OverlapHours} * interval '1 hour'`,
+          })
+          .where(isIt(actor, id))
+          .returning()
+        await note(tx, 'webhook.secret_rotated', { actor, address }, row!)
+        return { ...showWebhook(row!), secret }
+      })
+    }),
+
+  /** Send an event of the type `webhook.test`; it is on its way when this returns. */
+  test: needs('webhooks:manage')
+    .input(ById)
+    .mutation(({ ctx: { db, actor }, input: { id } }): Promise<WebhookDelivery> => {
+      const { organisationId } = actor
+      return db.transaction(async (tx) => {
+        demandOn(await find(tx, actor, id, true))
+        await hurry(tx, actor, id)
+        const deliveryId = await tellTest(tx, organisationId, id)
+        return readDelivery(tx, organisationId, id, deliveryId)
+      })
+    }),
+
+  deliveries: needs('webhooks:manage')
+    .input(ListWebhookDeliveries)
+    .query(async ({ ctx: { db, actor }, input }): Promise<Page<WebhookDelivery>> => {
+      await find(db, actor, input.id)
+      return listDeliveries(db, actor.organisationId, input)
+    }),
+
+  /** Send an event again under its own id, whatever became of it; what still waits goes out now. */
+  resend: needs('webhooks:manage')
+    .input(WebhookDeliveryById)
+    .mutation(
+      ({ ctx: { db, actor }, input: { id, deliveryId } }): Promise<WebhookDelivery> =>
+        db.transaction(async (tx) => {
+          demandOn(await find(tx, actor, id, true))
+          const resent = await tx.execute(sql`
+          update webhook_deliveries set state = 'pending', next_attempt_at = now()
+          where id = ${deliveryId} and webhook_id = ${id} and organisation_id = ${actor.organisationId} returning id`)
+          if (resent.length === 0) throw new Failure('not_found')
+          await hurry(tx, actor, id)
+          await wakeWebhooks(tx, [id])
+          return readDelivery(tx, actor.organisationId, id, deliveryId)
+        }),
+    ),
+})
+
+/** A webhook that a token made ends with its grant. */
+export async function removeWebhooksOf(tx: Tx, grantIds: string[]): Promise<void> {
+  await tx.delete(webhooksTable).where(inArray(webhooksTable.grantId, grantIds))
+}
+
+type WebhookRow = typeof webhooksTable.$inferSelect
+
+const fresh = { offSince: null, offReason: null, failingSince: null, notBefore: null }
+
+// A token sees what it made itself, nobody else's: a log shows what was told, and not every token may read that.
+function isReached(actor: Actor): SQL | undefined {
+  const isOfOrganisation = eq(webhooksTable.organisationId, actor.organisationId)
+  return actor.kind === 'app' ? and(isOfOrganisation, eq(webhooksTable.grantId, actor.grantId)) : isOfOrganisation
+}
+
+function isIt(actor: Actor, id: string): SQL | undefined {
+  return and(isReached(actor), eq(webhooksTable.id, id))
+}
+
+async function find(db: Db | Tx, actor: Actor, id: string, isLocked = false): Promise<WebhookRow> {
+  const query = db.select().from(webhooksTable).where(isIt(actor, id))
+  const [row] = await (isLocked ? query.for('update') : query)
+  if (!row) throw new Failure('not_found')
+  return row
+}
+
+async function demandRoom(tx: Tx, organisationId: string): Promise<void> {
+  await tx.execute(sql`select from organisations where id = ${organisationId} for no key update`) // two that are the last
+  const [row] = await tx.execute<{ count: number }>(
+    sql`select count(*)::int as count from webhooks where organisation_id = ${organisationId}`,
+  )
+  if (row!.count >= WebhooksAtMost) throw new Failure('too_many_webhooks')
+}
+
+// Waits for a revocation that is under way, which takes along what its grant has made.
+async function demandGrant(tx: Tx, id: string): Promise<void> {
+  const rows = await tx.execute(sql`select from grants where id = ${id} and revoked_at is null for share`)
+  if (rows.length === 0) throw new Failure('unauthenticated', { detail: 'This access token was revoked.' })
+}
+
+function demandOn({ offSince }: WebhookRow): void {
+  if (offSince) throw new Failure('webhook_off')
+}
+
+/** Throws `insufficient_scope`: being told of something takes what reading it takes. */
+function demandHearing(actor: Actor, events: EventType[]): void {
+  for (const type of events) demandScope(actor, scopeFor(type))
+}
+
+function mayHear(actor: Actor, type: EventType): boolean {
+  return actor.kind === 'member' || actor.scopes.includes(scopeFor(type))
+}
+
+function scopeFor(type: EventType) {
+  return type.startsWith('post.') ? 'posts:read' : 'channels:read'
+}
+
+// A person waits for the answer: an earlier failure is no reason to let them.
+async function hurry(tx: Tx, actor: Actor, id: string): Promise<void> {
+  await tx.update(webhooksTable).set({ notBefore: null }).where(isIt(actor, id))
+}
+
+function definedOf({
+  url,
+  description,
+  events,
+}: {
+  url?: string | undefined
+  description?: string | undefined
+  events?: EventType[] | undefined
+}) {
+  return {
+    ...(url === undefined ? {} : { url }),
+    ...(description === undefined ? {} : { description }),
+    ...(events === undefined ? {} : { events }),
+  }
+}
+
+type Doing = { actor: Actor; address: string }
+
+function note(tx: Tx, action: string, doing: Doing, { id, url, events }: WebhookRow): Promise<void> {
+  return recordBy(tx, doing, { action, subject: { id, name: url }, detail: { events } })
+}
+
+function statusOf({ offSince }: WebhookRow): Webhook['status'] {
+  return offSince ? 'OFF' : 'ACTIVE'
+}
+
+function showWebhook(row: WebhookRow): Webhook {
+  const { id, url, description } = row
+  const overlap = row.previousSecretUntil && row.previousSecretUntil > new Date() ? row.previousSecretUntil : null
+  return {
+    ...{ id, url, description, events: row.events as EventType[], status: statusOf(row) },
+    offReason: row.offReason as Webhook['offReason'],
+    failingSince: row.failingSince?.toISOString() ?? null,
+    previousSecretUntil: overlap?.toISOString() ?? null,
+    createdBy: { kind: row.createdByKind, id: row.createdById, name: row.createdByName },
+    createdAt: row.createdAt.toISOString(),
+  }
+}
