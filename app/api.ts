@@ -98,14 +98,14 @@ export async function formOf(
 }
 
 /** What is wrong with a body, when reading it threw `error`. Rethrows what the disk says of a file. */
-export function bodyProblemOf(error: unknown): Problem {
+function bodyProblemOf(error: unknown): Problem {
   if (isFailure(error)) return problemOf(error)
   if (error instanceof Error && 'syscall' in error) throw error
   return brokenForm
 }
 
 /** Of a body that is no form, or lacks what every form of its page has. */
-export const brokenForm: Problem = {
+const brokenForm: Problem = {
   status: 400,
   detail: 'This form arrived broken. Load the page again.',
   errors: [],

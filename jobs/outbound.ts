@@ -3,6 +3,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { Client, type Dispatcher } from 'undici'
 import { addressRule } from './address.ts'
+import { type BytesAtMost, bounded } from './bounded.ts'
 import { type Call, connectorFor, type Deadline, end, OutboundError, type Rules, reset } from './connection.ts'
 
 export { OutboundError, type OutboundFault } from './connection.ts'
@@ -39,7 +40,10 @@ export type Outbound = {
   get: (url: string, options?: RequestOptions) => Promise<Answer>
   post: (url: string, options?: RequestOptions) => Promise<Answer>
   /** Stream what is at `url` into the new file `to`, with the limits of API.md §5. The file is gone after a failure. */
-  download: (url: string, options: { to: string; maxBytes: number; signal?: AbortSignal }) => Promise<{ bytes: number }>
+  download: (
+    url: string,
+    options: { to: string; maxBytes: BytesAtMost; signal?: AbortSignal },
+  ) => Promise<{ bytes: number }>
   /** The same, for calls whose first byte leaves within `ms` of now or never: past it they fail as `deadline`, not sent. */
   beginningWithin: (ms: number) => Outbound
   /** End all that is under way; nothing more is called. */
@@ -155,7 +159,7 @@ function addressed(call: Call, address: string | URL, base?: URL): URL {
   throw new OutboundError('url', call.sent)
 }
 
-async function save(call: Call, rules: House['rules'], address: string, to: string, maxBytes: number) {
+async function save(call: Call, rules: House['rules'], address: string, to: string, maxBytes: BytesAtMost) {
   const first = addressed(call, address)
   const file = await open(to, 'wx', 0o600)
   try {
@@ -169,7 +173,7 @@ async function save(call: Call, rules: House['rules'], address: string, to: stri
   }
 }
 
-async function saveFollowing(call: Call, rules: House['rules'], first: URL, file: FileHandle, maxBytes: number) {
+async function saveFollowing(call: Call, rules: House['rules'], first: URL, file: FileHandle, maxBytes: BytesAtMost) {
   let url = first
   for (let followed = 0; followed <= rules.redirects; followed++) {
     const timeouts = { headersTimeout: rules.betweenBytesMs, bodyTimeout: rules.betweenBytesMs }
@@ -233,15 +237,10 @@ async function excerptOf({ body }: Dispatcher.ResponseData, bytes: number): Prom
   return read.subarray(0, bytes)
 }
 
-async function* bytesOf(call: Call, { headers, body }: Dispatcher.ResponseData, maxBytes: number) {
+async function* bytesOf(call: Call, { headers, body }: Dispatcher.ResponseData, maxBytes: BytesAtMost) {
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new OutboundError('encoding', call.sent)
-  let bytes = 0
   try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length
-      if (bytes > maxBytes) throw new OutboundError('too_large', call.sent)
-      yield chunk
-    }
+    yield* bounded(body, maxBytes, () => new OutboundError('too_large', call.sent))
     call.stop.signal.throwIfAborted() // a body without a length just ends when its connection is reset
   } catch (error) {
     throw faultOf(call, error)

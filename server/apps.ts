@@ -7,7 +7,8 @@ import { recordBy } from './activity.ts'
 import { CreateApp, DeleteApp, RotateSecret, SetAppPicture, UpdateApp } from './app-forms.ts'
 import { Failure } from './errors.ts'
 import { ById } from './forms.ts'
-import { fitPicture, ImageError } from './images.ts'
+import { fitPicture } from './images.ts'
+import { MediaError } from './media-format.ts'
 import { digest, mintClientId, mintClientSecret } from './secrets.ts'
 import { owner, router } from './trpc.ts'
 
@@ -201,7 +202,7 @@ async function addSecret(tx: Tx, { id, organisationId }: AppRow): Promise<string
 }
 
 function notAPicture(error: unknown): never {
-  if (!(error instanceof ImageError)) throw error
+  if (!(error instanceof MediaError)) throw error
   const fault = { path: 'picture', code: error.code, message: error.message }
   throw new Failure('media_not_accepted', { detail: error.message, errors: [fault], cause: error })
 }

@@ -12,6 +12,7 @@ const Bundles = {
   web: 'server/index.ts',
   worker: 'jobs/index.ts',
   admin: 'server/admin.ts',
+  probe: 'server/probe.ts',
 }
 
 /**

@@ -31,6 +31,7 @@ const catalogue = {
   too_many_webhooks: ['CONFLICT', 'An organisation has at most 20 webhooks. Delete one first.'],
   idempotency_key_in_use: ['CONFLICT', 'The first request with this Idempotency-Key is still running.'],
   stale_version: ['PRECONDITION_FAILED', 'The post was changed meanwhile.'],
+  upload_too_slow: ['TIMEOUT', 'The file did not come in time.'],
   body_too_large: ['PAYLOAD_TOO_LARGE', 'The body is larger than this route takes.'],
   unsupported_media_type: ['UNSUPPORTED_MEDIA_TYPE', 'This route takes another content type.'],
   unprocessable: ['UNPROCESSABLE_CONTENT', 'The request is well formed, but cannot be done as it stands.'],

@@ -1,8 +1,15 @@
 import { pipeline } from 'node:stream'
 import type express from 'express'
 import { FileNotFound, type Files, type Range } from '../db/files.ts'
+import type { Actor } from './actor.ts'
+import { addressOf } from './address.ts'
+import { Failure, problemFrom } from './errors.ts'
+import { receiveFile } from './request-body.ts'
+import { apiFor } from './router.ts'
+import type { Installation } from './trpc.ts'
 
 type Response = express.Response
+type Member = Extract<Actor, { kind: 'member' }>
 
 const types: Record<string, string> = {
   jpg: 'image/jpeg',
@@ -61,4 +68,32 @@ function rangeOf(req: express.Request, bytes: number): Range | 'outside' | null 
   const end = first === '' || last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1)
   if (first !== '' && last !== '' && Number(last) < start) return null
   return start > end ? 'outside' : { start, end }
+}
+
+const LingerMs = 2000
+
+/** Take in one file of the composer (multipart, `file`). Answers `{ media }`, or `{ problem }` with a sentence for the person. */
+export async function takeFile(
+  installation: Installation,
+  member: Member | null,
+  req: express.Request,
+  res: Response,
+): Promise<void> {
+  res.set('Cache-Control', 'no-store')
+  try {
+    if (!member)
+      throw new Failure('unauthenticated', { detail: 'You are signed out. Sign in in another tab, and try again.' })
+    await using file = await receiveFile(installation.files, req)
+    const context = { ...installation, actor: member, log: req.log, address: addressOf(req), idempotency: null }
+    const media = await apiFor(context).media.create({ alt: '', ...(file.value as { path: string }) })
+    res.json({ media })
+  } catch (error) {
+    const { status, detail } = problemFrom(error)
+    if (status >= 500) req.log.error({ err: error }, 'request failed')
+    if (!req.complete) res.set('Connection', 'close')
+    res.status(status).json({ problem: detail })
+    // The rest is read for a moment and thrown away: closed at once, the browser would see a reset and no answer.
+    if (!req.complete) setTimeout(() => req.destroy(), LingerMs).unref()
+    req.resume()
+  }
 }

@@ -9,7 +9,7 @@ import { isMigrated } from '../db/migrate.ts'
 import { type Actor, memberOf } from './actor.ts'
 import { addressOf } from './address.ts'
 import { Failure, problemFrom } from './errors.ts'
-import { sendFile } from './file-http.ts'
+import { sendFile, takeFile } from './file-http.ts'
 import { isOAuthEndpoint, oauthEndpoints, openerPolicy, sendFailure } from './oauth-http.ts'
 import { reference } from './reference.ts'
 import { boundBody } from './request-body.ts'
@@ -39,6 +39,7 @@ export function createApp(serving: Serving): express.Express {
   app.set('trust proxy', installation.env.trustProxy)
   app.set('query parser', false)
   app.use(requestLog(log))
+  app.use(boundWait)
   app.use(withoutGuessing)
   app.get('/livez', (_req, res) => void res.set('Cache-Control', 'no-store').send('ok\n'))
   app.get('/readyz', (req, res, next) => void ready(serving, req, res).catch(next))
@@ -51,10 +52,27 @@ export function createApp(serving: Serving): express.Express {
   app.use('/build', express.static(join(publicDir, 'build'), { immutable: true, maxAge: '1y', index: false }))
   app.use(express.static(publicDir, { maxAge: '1h', index: false, redirect: false }))
   app.use(withNonce, securityHeaders(installation), openerPolicy)
-  app.use(demandOwnOrigin(installation), boundForms)
+  app.use(demandOwnOrigin(installation))
+  app.post('/media', (req, res, next) => {
+    memberIn(installation, req, res)
+      .then((member) => takeFile(installation, member, req, res))
+      .catch(next)
+  })
+  app.use(boundForms)
   app.all('*', pages(serving))
   app.use(lastResort(installation))
   return app
+}
+
+const WaitMs = 300_000 // Node's own bound, which the server's had to give up for files
+
+// Whoever has not sent the whole of a request by then is cut off. A file has a pace of its own (request-body.ts).
+function boundWait(req: express.Request, _res: express.Response, next: express.NextFunction): void {
+  if (!/\/media\/?$/i.test(req.path)) {
+    const cut = setTimeout(() => req.complete || req.destroy(), WaitMs).unref()
+    req.once('close', () => clearTimeout(cut))
+  }
+  next()
 }
 
 function withoutGuessing(_req: express.Request, res: express.Response, next: express.NextFunction): void {
@@ -183,11 +201,11 @@ function isOwn(req: express.Request, appUrl: string): boolean {
 }
 
 const FormBytes = 2 * 1024 * 1024 // the longest text and twenty alt texts, percent-encoded
-const UploadBytes = 24 * 1024 * 1024 // a picture of 20 MB and a little more, so that the page says what is wrong
+const PictureBytes = 24 * 1024 * 1024 // a picture of 20 MB and a little more, so that the page says what is wrong
 
 // Remix reads a form into memory, whole and before anybody is known.
 function boundForms(req: express.Request, _res: express.Response, next: express.NextFunction): void {
-  boundBody(req, /^\/(media|settings\/developers\/apps(\/[^/]+)?)\/?$/i.test(req.path) ? UploadBytes : FormBytes)
+  boundBody(req, /^\/settings\/developers\/apps(\/[^/]+)?\/?$/i.test(req.path) ? PictureBytes : FormBytes)
   next()
 }
 
@@ -212,24 +230,34 @@ function pages(serving: Serving): express.RequestHandler {
   }
 }
 
-async function loadContext(installation: Installation, req: express.Request, res: express.Response) {
-  const { env, db, files } = installation
-  const cookie = sessionCookie(env.appUrl)
-  const token = cookie.read(req.headers.cookie ?? '')
-  const member = token ? await memberOf(db, token) : null
+type Member = Extract<Actor, { kind: 'member' }>
+
+async function memberIn(
+  { db, env }: Installation,
+  req: express.Request,
+  res: express.Response,
+): Promise<Member | null> {
+  const token = sessionCookie(env.appUrl).read(req.headers.cookie ?? '')
+  const member = token ? ((await memberOf(db, token)) as Member | null) : null
   res.locals.actor = member ?? undefined
+  return member
+}
+
+async function loadContext(installation: Installation, req: express.Request, res: express.Response) {
+  const { env, files } = installation
+  const member = await memberIn(installation, req, res)
   const context = { ...installation, actor: member, log: req.log, address: addressOf(req), idempotency: null }
   return {
     api: apiFor(context),
     reference: () => reference(env),
-    member: member as Extract<Actor, { kind: 'member' }> | null,
+    member,
     query: /\?(.*)/s.exec(req.url)?.[1] ?? '',
     nonce: res.locals.nonce as string,
     requestId: String(req.id),
     appUrl: env.appUrl,
     baseUrl: env.baseUrl,
     signupOpen: env.signup === 'open',
-    session: cookie,
+    session: sessionCookie(env.appUrl),
     temporaryFile: () => files.temporary(),
     report: (error: unknown) => req.log.error({ err: error }, 'page failed'),
   }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import { fileTypeFromBuffer, fileTypeFromFile } from 'file-type'
+import { fileTypeFromBuffer } from 'file-type'
 import sharp, { type Sharp } from 'sharp'
 import type { Files } from '../db/files.ts'
+import type { Keys } from '../jobs/media-files.ts'
+import { ImageBytesAtMost, MediaError } from './media-format.ts'
 import { mintName } from './secrets.ts'
 import { turns } from './turns.ts'
 
-/** The largest picture that is taken, as it is sent: API.md §5. */
-export const ImageBytesAtMost = 20 * 1024 * 1024
 const PixelsAtMost = 50_000_000 // all frames of an animation together
 const SecondsAtMost = 60
 const ThumbnailPixels = 480
@@ -22,31 +22,24 @@ const formats: Record<string, { extension: string; encode: (image: Sharp) => Sha
   'image/avif': { extension: 'avif', encode: (image) => image.avif({ quality: 65, effort: 1 }) }, // 7 s for 48 megapixels; effort 4: 180 s
 }
 
-const sentences = {
-  media_type_not_supported: 'The file is not a JPEG, PNG, GIF, WebP or AVIF picture.',
-  media_too_large: 'The picture is larger than 20 MB.',
-  media_dimensions_too_large: 'The picture has more than 50 megapixels, all frames of an animation together.',
-  media_unreadable: 'The picture is damaged and cannot be read.',
-}
+const unreadable = 'The picture is damaged and cannot be read.'
+const tooLarge = 'The picture is larger than 20 MB.'
 
-/** A picture that is not taken. The message may be shown to whoever sent it. */
-export class ImageError extends Error {
-  readonly code: keyof typeof sentences
-  constructor(code: keyof typeof sentences, { cause }: { cause?: unknown } = {}) {
-    super(sentences[code], { cause })
-    this.code = code
+/**
+ * A file that may be kept, and what is known of it: sizes in pixels, upright, of one frame; `sha256` in hex, of the bytes
+ * that are kept. `store` keeps them, and the thumbnail beside them, under new keys.
+ */
+export type Accepted = {
+  facts: {
+    kind: 'image' | 'video'
+    mime: string
+    bytes: number
+    width: number
+    height: number
+    durationMs: number | null
+    sha256: string
   }
-}
-
-/** A picture as it was stored. `width` and `height` in pixels, upright, of one frame; `sha256` in hex, of the stored bytes. */
-export type AcceptedImage = {
-  mime: string
-  bytes: number
-  width: number
-  height: number
-  sha256: string
-  fileKey: string
-  thumbnailKey: string
+  store: () => Promise<Keys>
 }
 
 // Nothing but these five formats is ever decoded, and nothing is kept in memory between pictures.
@@ -58,16 +51,18 @@ sharp.cache(false)
 const inTurn = turns(2)
 
 /**
- * Take the picture in the file at `path`: stored upright in its own format, without metadata, in sRGB, beside a WebP
- * thumbnail of at most 480 pixels. Animations stay animated; the thumbnail shows their first frame.
+ * Take the picture of type `mime` in the file at `path`: upright in its own format, without metadata, in sRGB, beside a
+ * WebP thumbnail of at most 480 pixels. Animations stay animated; the thumbnail shows their first frame.
  *
- * Throws ImageError, and leaves the file at `path` to the caller.
+ * Throws MediaError, and leaves the file at `path` to the caller.
  */
-export async function acceptImage(files: Files, path: string): Promise<AcceptedImage> {
-  if ((await stat(path)).size > ImageBytesAtMost) throw new ImageError('media_too_large')
-  const type = await fileTypeFromFile(path)
-  const mime = type?.mime ?? ''
-  const format = formatOf(mime)
+export async function acceptImage(files: Files, path: string, mime: string): Promise<Accepted> {
+  const format = formats[mime]
+  if (!format) {
+    const message = 'The file is neither a JPEG, PNG, GIF, WebP or AVIF picture nor an MP4, MOV or WebM video.'
+    throw new MediaError('media_type_not_supported', message)
+  }
+  if ((await stat(path)).size > ImageBytesAtMost) throw new MediaError('media_too_large', tooLarge)
   const { picture, thumbnail } = await inTurn(async () => {
     const image = await opened(path)
     return {
@@ -76,22 +71,28 @@ export async function acceptImage(files: Files, path: string): Promise<AcceptedI
     }
   })
   const { width, height, pageHeight } = picture.info
-  const fileKey = newKey(format.extension)
-  const thumbnailKey = newKey('webp')
-  await files.write(thumbnailKey, thumbnail)
-  await files.write(fileKey, picture.data)
   const sha256 = createHash('sha256').update(picture.data).digest('hex')
-  return { mime, bytes: picture.data.length, width, height: pageHeight ?? height, sha256, fileKey, thumbnailKey }
+  const size = { bytes: picture.data.length, width, height: pageHeight ?? height }
+  return {
+    facts: { kind: 'image', mime, ...size, durationMs: null, sha256 },
+    async store() {
+      const keys = { fileKey: newKey(format.extension), thumbnailKey: newKey('webp') }
+      await files.write(keys.thumbnailKey, thumbnail)
+      await files.write(keys.fileKey, picture.data)
+      return keys
+    },
+  }
 }
 
 /**
  * Store an account's picture as WebP that fits into 256 by 256 pixels; returns its file key.
  *
- * Throws ImageError.
+ * Throws MediaError.
  */
 export async function fitPicture(files: Files, bytes: Uint8Array): Promise<string> {
-  if (bytes.length > ImageBytesAtMost) throw new ImageError('media_too_large')
-  formatOf((await fileTypeFromBuffer(bytes))?.mime ?? '')
+  if (bytes.length > ImageBytesAtMost) throw new MediaError('media_too_large', tooLarge)
+  if (!formats[(await fileTypeFromBuffer(bytes))?.mime ?? ''])
+    throw new MediaError('media_type_not_supported', 'The file is not a JPEG, PNG, GIF, WebP or AVIF picture.')
   const picture = await inTurn(async () => {
     await opened(bytes)
     return decoded(fitted(bytes, AccountPicturePixels).toBuffer())
@@ -101,12 +102,6 @@ export async function fitPicture(files: Files, bytes: Uint8Array): Promise<strin
   return key
 }
 
-function formatOf(mime: string) {
-  const format = formats[mime]
-  if (!format) throw new ImageError('media_type_not_supported')
-  return format
-}
-
 // Reads the head of the file only: what is too large is never decoded.
 async function opened(input: string | Uint8Array): Promise<Sharp> {
   const {
@@ -114,7 +109,10 @@ async function opened(input: string | Uint8Array): Promise<Sharp> {
     height,
     pages = 1,
   } = await decoded(sharp(input, { animated: true, limitInputPixels: false }).metadata())
-  if (width * height > PixelsAtMost) throw new ImageError('media_dimensions_too_large')
+  if (width * height > PixelsAtMost) {
+    const message = 'The picture has more than 50 megapixels, all frames of an animation together.'
+    throw new MediaError('media_dimensions_too_large', message)
+  }
   const image = decoder(input, { animated: true })
   return pages > 1 ? image : image.autoOrient() // animations cannot be turned, and cameras make none
 }
@@ -130,9 +128,10 @@ function decoder(input: string | Uint8Array, { animated }: { animated: boolean }
 }
 
 function decoded<T>(work: Promise<T>): Promise<T> {
-  return work.catch((cause) => Promise.reject(new ImageError('media_unreadable', { cause })))
+  return work.catch((cause) => Promise.reject(new MediaError('media_unreadable', unreadable, { cause })))
 }
 
-function newKey(extension: string): string {
+/** A file key that nobody can guess: whoever knows it can read the file. */
+export function newKey(extension: string): string {
   return `${mintName()}.${extension}`
 }

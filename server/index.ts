@@ -8,6 +8,7 @@ import { type Env, EnvError, readEnv } from '../db/env.ts'
 import { createLog } from '../db/log.ts'
 import { createApp } from './http.ts'
 import { install } from './installation.ts'
+import { UploadPace } from './request-body.ts'
 
 const DrainMs = 20_000
 // Longer than the 60 s of common proxies and clients: whoever is to send next must be the one to close, or it meets a reset.
@@ -18,11 +19,15 @@ async function main(): Promise<void> {
   const env = readEnv()
   const log = createLog('web', env.logLevel)
   const { installation, end } = await install(env)
+  await installation.files.clear(new Date(Date.now() - 24 * UploadPace.wholeMs)) // left by one that was killed
   const root = resolve(import.meta.dirname, '..') // from server/ and from build/ alike
   const build = await import(pathToFileURL(join(root, 'build/remix/index.js')).href)
   let draining = false
   const app = createApp({ installation, log, build, publicDir: join(root, 'public'), isDraining: () => draining })
-  const server = await listen(createServer({ keepAliveTimeout: KeepAliveMs }, app), env)
+  const server = await listen(
+    createServer({ keepAliveTimeout: KeepAliveMs, requestTimeout: 2 * UploadPace.wholeMs }, app),
+    env,
+  )
   log.info({ address: server.address(), appUrl: env.appUrl }, 'web listens')
   if (env.compilerOrigin) await broadcastDevReady(build, env.compilerOrigin) // and open pages load themselves again
   const stop = () => {

@@ -1,31 +1,35 @@
 import { rm } from 'node:fs/promises'
 import { and, eq, sql } from 'drizzle-orm'
 import { z } from 'zod'
-import type { Tx } from '../db/client.ts'
+import type { Db, Tx } from '../db/client.ts'
+import type { Files } from '../db/files.ts'
 import { media as mediaTable } from '../db/schema.ts'
+import { type Keys, lockBytes, orphanedKeys } from '../jobs/media-files.ts'
 import { OutboundError } from '../jobs/outbound.ts'
 import type { Actor } from './actor.ts'
 import type * as answers from './answers.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure } from './errors.ts'
 import { ById, ListMedia, UpdateMedia, UploadFile, UploadFromUrl } from './forms.ts'
-import { acceptImage, ImageBytesAtMost, ImageError } from './images.ts'
+import { type Accepted, acceptImage } from './images.ts'
+import { bytesAtMost, MediaError, typeOf, videoTypeOf } from './media-format.ts'
 import { reachesMedia, type Who } from './reach.ts'
 import { type Context, needs, router } from './trpc.ts'
+import { acceptVideo } from './video.ts'
 
 export const media = router({
   /** Take in a file that a door has streamed to the temporary `path`; the door removes it. */
   create: needs('media:write')
     .input(UploadFile.extend({ path: z.string() }))
-    .mutation(({ ctx, input }) => storeImage(ctx, input.path, input.alt)),
+    .mutation(({ ctx, input }) => storeMedia(ctx, input.path, input.alt)),
 
   uploadFromUrl: needs('media:write')
     .input(UploadFromUrl)
     .mutation(async ({ ctx, input }): Promise<Media> => {
       const path = await ctx.files.temporary()
       try {
-        await ctx.outbound.download(input.url, { to: path, maxBytes: ImageBytesAtMost })
-        return await storeImage(ctx, path, input.alt ?? '')
+        await ctx.outbound.download(input.url, { to: path, maxBytes: bytesAtMost })
+        return await storeMedia(ctx, path, input.alt ?? '')
       } catch (error) {
         if (error instanceof OutboundError)
           throw new Failure('media_fetch_failed', { detail: error.message, cause: error })
@@ -101,10 +105,11 @@ export const media = router({
         await tx.execute(sql`
           update deliveries set media_ids = array_remove(media_ids, ${id}::uuid)
           where organisation_id = ${organisationId} and media_ids @> array[${id}::uuid]`)
+        await lockBytes(tx, [row])
         await tx.delete(mediaTable).where(and(eq(mediaTable.id, id), eq(mediaTable.organisationId, organisationId)))
-        return (await isShown(tx, organisationId, row.fileKey)) ? [] : [row.fileKey, row.thumbnailKey]
+        return orphanedKeys(tx, [row])
       })
-      for (const key of gone) if (key) await files.remove(key)
+      for (const key of gone) await files.remove(key)
     }),
 })
 
@@ -125,36 +130,51 @@ async function isNeeded(tx: Tx, organisationId: string, id: string): Promise<boo
   return row!.needed
 }
 
-// Our own feeds show the file itself; every other network has taken a copy.
-async function isShown(tx: Tx, organisationId: string, key: string): Promise<boolean> {
-  const [row] = await tx.execute<{ shown: boolean }>(sql`
-    select exists (
-      select from feed_items where organisation_id = ${organisationId} and media::text like ${`%/files/${key}"%`}
-    ) as shown`)
-  return row!.shown
-}
-
 function isReached(who: Who) {
   return and(eq(mediaTable.organisationId, who.organisationId), reachesMedia(who))
 }
 
-async function storeImage(
+/** Keep the file at `path`, or share what the organisation has of the same bytes: a row each, one file for all. */
+async function storeMedia(
   { db, env, files, actor }: Context & { actor: Actor },
   path: string,
   alt: string,
 ): Promise<Media> {
+  const { organisationId } = actor
+  const { facts, store } = await accept(files, path)
+  const own = (await keysOf(db, organisationId, facts.sha256)) ? null : await store()
+  const { row, shared } = await db.transaction(async (tx) => {
+    await lockBytes(tx, [{ organisationId, sha256: facts.sha256 }])
+    const shared = await keysOf(tx, organisationId, facts.sha256)
+    const keys = shared ?? own ?? (await store()) // the one that was to be shared was removed meanwhile
+    const values = { organisationId, createdById: actor.id, alt, ...facts, ...keys }
+    const [row] = await tx.insert(mediaTable).values(values).returning()
+    return { row: row!, shared }
+  })
+  // Not after a failure: whether the row is there is then unknown. What is in nobody's use is swept.
+  if (own && shared) for (const key of Object.values(own)) if (key) await files.remove(key)
+  return showMedia(row, env.appUrl)
+}
+
+async function accept(files: Files, path: string): Promise<Accepted> {
   try {
-    const image = await acceptImage(files, path)
-    const [row] = await db
-      .insert(mediaTable)
-      .values({ organisationId: actor.organisationId, createdById: actor.id, kind: 'image', alt, ...image })
-      .returning()
-    return showMedia(row!, env.appUrl)
+    const mime = await typeOf(path)
+    const video = videoTypeOf(mime)
+    return await (video ? acceptVideo(files, path, video) : acceptImage(files, path, mime))
   } catch (error) {
-    if (!(error instanceof ImageError)) throw error
+    if (!(error instanceof MediaError)) throw error
     const fault = { path: 'file', code: error.code, message: error.message }
     throw new Failure('media_not_accepted', { detail: error.message, errors: [fault], cause: error })
   }
+}
+
+async function keysOf(db: Db | Tx, organisationId: string, sha256: string): Promise<Keys | undefined> {
+  const [row] = await db
+    .select({ fileKey: mediaTable.fileKey, thumbnailKey: mediaTable.thumbnailKey })
+    .from(mediaTable)
+    .where(and(eq(mediaTable.organisationId, organisationId), eq(mediaTable.sha256, sha256)))
+    .limit(1)
+  return row
 }
 
 function showMedia(row: typeof mediaTable.$inferSelect, appUrl: string): Media {

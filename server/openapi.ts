@@ -55,7 +55,7 @@ const tags: [string, string][] = [
   ['me', 'Who is calling.'],
   ['channels', 'The connected accounts that posts go out on.'],
   ['posts', 'Posts and what becomes of them.'],
-  ['media', 'Images that posts carry.'],
+  ['media', 'Images and videos that posts carry.'],
   ['webhooks', 'Addresses of yours that are told what happens.'],
   ['openapi.json', 'This document.'],
 ]
@@ -136,6 +136,7 @@ function refusals(route: Route, scope: Scope | undefined): Json {
     ...(scope ? ['insufficient_scope'] : []),
     ...(route.path.includes(':') ? ['not_found'] : []),
     ...(route.body ? ['body_too_large', 'unsupported_media_type'] : []),
+    ...(route.body === 'file' ? ['upload_too_slow'] : []),
     ...(route.ifMatch ? ['stale_version'] : []),
     ...(route.idempotent ? ['idempotency_key_in_use', 'idempotency_key_reused'] : []),
     ...(route.refusals ?? []),

@@ -1,6 +1,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { OutboundError } from '../jobs/outbound.ts'
-import { fitPicture, ImageError } from './images.ts'
+import { fitPicture } from './images.ts'
+import { MediaError } from './media-format.ts'
 import type { Installation } from './trpc.ts'
 
 const PictureBytes = 5 * 1024 * 1024
@@ -17,7 +18,7 @@ export async function copyPicture(
     return await fitPicture(files, await readFile(path))
   } catch (error) {
     // A channel without its picture is worth more than none.
-    if (error instanceof OutboundError || error instanceof ImageError) return null
+    if (error instanceof OutboundError || error instanceof MediaError) return null
     throw error
   } finally {
     await rm(path, { force: true })

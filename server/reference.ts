@@ -180,13 +180,17 @@ const cures: Partial<Record<FailureCode, string>> = {
   too_many_webhooks: 'Delete one that nobody listens to any more, or let one address take several events.',
   idempotency_key_in_use: 'Wait as long as Retry-After says and send the same request again.',
   stale_version: 'Read the post again, apply your change to what it is now, and name the new ETag.',
-  body_too_large: 'JSON may have 256 KB, an image 20 MB.',
+  upload_too_slow:
+    'Nothing came for 15 seconds, or the whole took an hour. Send it again on a better line, or have it fetched from a URL.',
+  body_too_large: 'JSON may have 256 KB, an image 20 MB, a video 1 GB.',
   unsupported_media_type: 'Send application/json; uploads are multipart/form-data with a part named `file`.',
   unprocessable:
     'Read `errors`: each names the place, a code of its own and what stands in the way, for every channel at once.',
   idempotency_key_reused: 'Use a new key for each new thing; the same key goes with the same body only.',
-  media_fetch_failed: 'The address must be public, http or https, and lead to an image of at most 20 MB.',
-  media_not_accepted: 'Send a JPEG, PNG, GIF, WebP or AVIF image of at most 20 MB. `detail` says what this one is.',
+  media_fetch_failed:
+    'The address must be public, http or https, and lead to an image of at most 20 MB or a video of at most 1 GB.',
+  media_not_accepted:
+    'Send a JPEG, PNG, GIF, WebP or AVIF image of at most 20 MB, or an MP4, MOV or WebM video of at most 1 GB. `detail` says what this one is.',
   rate_limited: 'Wait as long as Retry-After says. The RateLimit header of each answer tells how much is left.',
   internal: 'This is our mistake. Try again; if it stays, tell the operator the request id.',
   unavailable: 'Wait as long as Retry-After says and send the same request again, with its Idempotency-Key.',

@@ -5,8 +5,15 @@ import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import busboy from 'busboy'
 import type { Files } from '../db/files.ts'
+import { bounded } from '../jobs/bounded.ts'
 import { Failure } from './errors.ts'
-import { ImageBytesAtMost } from './images.ts'
+import { bytesAtMost, sizeSentence, VideoBytesAtMost } from './media-format.ts'
+
+/** How slowly a file may come: the longest pause, and the whole of it. */
+export type Pace = { pauseMs: number; wholeMs: number }
+
+/** 1 GB within the hour takes 2.4 Mbit/s. */
+export const UploadPace: Pace = { pauseMs: 15_000, wholeMs: 3_600_000 }
 
 /**
  * The JSON body of a request, of at most `most` bytes.
@@ -31,20 +38,26 @@ export async function readJson(req: IncomingMessage, most: number): Promise<{ va
 /**
  * A multipart body with one `file` and perhaps `alt`, the file streamed to a temporary place that goes when disposed.
  *
- * Throws as readJson does, and `body_too_large` for a file of more than 20 MB.
+ * Throws as readJson does: `body_too_large` as soon as a picture has more than 20 MB or a video more than 1 GB, by what
+ * its first bytes say it is; `upload_too_slow` as soon as it falls behind `pace`.
  */
 export async function receiveFile(
   files: Files,
   req: IncomingMessage,
+  pace = UploadPace,
 ): Promise<AsyncDisposable & { value: unknown; digested: Uint8Array }> {
   if (!/^multipart\/form-data\s*;/i.test(req.headers['content-type'] ?? ''))
     throw new Failure('unsupported_media_type', {
       detail: 'Send the file as multipart/form-data, in a part named file.',
     })
+  if ((req.headers['content-encoding'] ?? 'identity') !== 'identity')
+    throw new Failure('unsupported_media_type', { detail: 'Send the body as it is, without a Content-Encoding.' })
+  if (Number(req.headers['content-length'] ?? 0) > BodyBytesAtMost)
+    throw new Failure('body_too_large', { detail: sizeSentence(VideoBytesAtMost) })
   const path = await files.temporary()
   const dispose = () => rm(path, { force: true })
   try {
-    const fields = await receive(req, path)
+    const fields = await receive(req, path, pace)
     return { value: { ...fields, path }, digested: new Uint8Array(), [Symbol.asyncDispose]: dispose }
   } catch (error) {
     await dispose()
@@ -116,17 +129,17 @@ function under(path: string, step: string): string {
 
 type Fields = Record<string, string>
 
-async function receive(req: IncomingMessage, path: string): Promise<Fields> {
+const BodyBytesAtMost = VideoBytesAtMost + 100_000 // what stands around the file
+
+async function receive(req: IncomingMessage, path: string, pace: Pace): Promise<Fields> {
   const fields: Fields = {}
   const parser = parserFor(req)
   const written: Promise<void>[] = []
-  const refuse = (detail: string, code: 'invalid_request' | 'body_too_large' = 'invalid_request') =>
-    void parser.destroy(new Failure(code, { detail }))
+  const refuse = (detail: string) => void parser.destroy(new Failure('invalid_request', { detail }))
   parser.on('file', (name, stream) => {
     stream.on('error', () => {}) // the parser's own, heard there
     if (name !== 'file' || written.length > 0) return refuse('Send exactly one file, in a part named file.')
-    stream.on('limit', () => refuse(`At most ${ImageBytesAtMost} bytes.`, 'body_too_large'))
-    const writing = pipeline(stream, createWriteStream(path))
+    const writing = pipeline(stream, (source) => bounded(source, bytesAtMost, tooLarge), createWriteStream(path))
     writing.catch((error) => parser.destroy(error))
     written.push(writing)
   })
@@ -136,13 +149,31 @@ async function receive(req: IncomingMessage, path: string): Promise<Fields> {
     fields[name] = value
   })
   parser.on('partsLimit', () => refuse('Too many parts.'))
+  const forgetPace = keepPace(req, pace, (detail) => parser.destroy(new Failure('upload_too_slow', { detail })))
   try {
     await parsed(req, parser)
   } finally {
+    forgetPace()
     await Promise.allSettled(written) // or the file would come to be after it was removed
   }
   if (written.length === 0) throw new Failure('invalid_request', { detail: 'Send the file in a part named file.' })
   return fields
+}
+
+function tooLarge(most: number): Failure {
+  return new Failure('body_too_large', { detail: sizeSentence(most) })
+}
+
+function keepPace(req: IncomingMessage, { pauseMs, wholeMs }: Pace, fail: (detail: string) => void): () => void {
+  const pause = setTimeout(fail, pauseMs, `Nothing came for ${pauseMs / 1000} seconds.`)
+  const whole = setTimeout(fail, wholeMs, `It took more than ${wholeMs / 60_000} minutes.`)
+  const hear = () => void pause.refresh()
+  req.on('data', hear)
+  return () => {
+    req.off('data', hear)
+    clearTimeout(pause)
+    clearTimeout(whole)
+  }
 }
 
 // Not pipeline(): that destroys the request after a failure, and with it the connection on which the answer goes.
@@ -162,7 +193,7 @@ function parserFor(req: IncomingMessage) {
   try {
     return busboy({
       headers: req.headers,
-      limits: { files: 2, parts: 5, fieldSize: 16_384, fileSize: ImageBytesAtMost },
+      limits: { files: 2, parts: 5, fieldSize: 16_384 },
     })
   } catch (cause) {
     throw new Failure('invalid_request', { detail: 'The multipart body has no boundary.', cause })

@@ -100,12 +100,12 @@ export const routes: Route[] = [
   {
     ...{ method: 'post', path: '/media', status: 201, does: 'media.create', answer: Media, body: 'file' },
     ...{ location: '/media/', refusals: ['media_not_accepted'] },
-    about: 'Upload an image',
+    about: 'Upload an image (up to 20 MB) or a video (up to 1 GB)',
   },
   {
     ...{ method: 'post', path: '/media/upload-from-url', status: 201, does: 'media.uploadFromUrl', answer: Media },
     ...{ body: 'json', location: '/media/', refusals: ['media_fetch_failed'] },
-    about: 'Take in an image from a public address',
+    about: 'Take in an image or a video from a public address',
     example: { url: 'https://images.example/lake.jpg', alt: 'A lake at dawn' },
   },
   {

@@ -40,7 +40,6 @@ const pages = [
   '/posts/new',
   `/posts/${NoPost}`,
   '/oauth/authorize',
-  '/media',
 ]
 
 test.each(pages)('%s: a body that is no form, or half of one, is 400', async (path) => {
@@ -56,14 +55,11 @@ test.each(pages)('%s: a body that is no form, or half of one, is 400', async (pa
     expect([type, body, (await send(path, type, body)).status]).toEqual([type, body, 400])
 })
 
-test.each(pages.slice(0, -1))(
-  '%s: a form that comes in chunks is read up to the bound, and no further',
-  async (path) => {
-    const form = (bytes: number) => new Blob(['email='.padEnd(bytes, 'x')]).stream()
-    expect((await send(path, UrlEncoded, form(10))).status).not.toBe(413)
-    expect((await send(path, UrlEncoded, form(24 * 1024 * 1024 + 1))).status).toBe(413)
-  },
-)
+test.each(pages)('%s: a form that comes in chunks is read up to the bound, and no further', async (path) => {
+  const form = (bytes: number) => new Blob(['email='.padEnd(bytes, 'x')]).stream()
+  expect((await send(path, UrlEncoded, form(10))).status).not.toBe(413)
+  expect((await send(path, UrlEncoded, form(24 * 1024 * 1024 + 1))).status).toBe(413)
+})
 
 test('a form with a name that makes a list without end, or an endless name, is refused at once', async () => {
   for (const name of ['email[999999999]', 'email[0][999999999]', '[]', 'x'.repeat(101)]) {

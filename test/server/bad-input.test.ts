@@ -217,8 +217,8 @@ test('a form larger than any page has is refused, told before it is read and str
   expect(await send('/login', form(2 * 1024 * 1024 + 1))).toBe(413)
   expect(await send('/login', new Blob([form(2 * 1024 * 1024)]).stream())).toBe(400)
   expect(await send('/login', new Blob([form(2 * 1024 * 1024 + 1)]).stream())).toBe(413)
-  expect(await send('/media', form(24 * 1024 * 1024))).toBe(302)
-  expect(await send('/media', form(24 * 1024 * 1024 + 1))).toBe(413)
+  expect(await send('/settings/developers/apps', form(24 * 1024 * 1024))).toBe(302)
+  expect(await send('/settings/developers/apps', form(24 * 1024 * 1024 + 1))).toBe(413)
 })
 
 test('an address that no page has never shows as our own fault', async () => {

@@ -7,7 +7,8 @@ import sharp from 'sharp'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Files } from '../../db/files.ts'
 import { localFiles } from '../../db/local-files.ts'
-import { acceptImage, fitPicture, ImageBytesAtMost } from '../../server/images.ts'
+import { acceptImage, fitPicture } from '../../server/images.ts'
+import { ImageBytesAtMost, typeOf } from '../../server/media-format.ts'
 
 let dataDir: string
 let files: Files
@@ -206,7 +207,7 @@ test('what is hidden in or behind a good picture is not stored', async () => {
 test('the file that was sent stays where it is', async () => {
   const path = await files.temporary()
   await writeFile(path, await stripes(10, 10).png().toBuffer())
-  await acceptImage(files, path)
+  await acceptImage(files, path, await typeOf(path))
   await access(path)
 })
 
@@ -222,7 +223,12 @@ test('a picture of an account fits into 256 pixels, upright and without metadata
 async function accepted(sent: Uint8Array) {
   const path = await files.temporary()
   await writeFile(path, sent)
-  return acceptImage(files, path).finally(() => rm(path))
+  const taken = async () => {
+    const { facts, store } = await acceptImage(files, path, await typeOf(path))
+    const { fileKey, thumbnailKey } = await store()
+    return { ...facts, fileKey, thumbnailKey: thumbnailKey! }
+  }
+  return taken().finally(() => rm(path))
 }
 
 /** Red above, blue below. */

@@ -1,0 +1,55 @@
+import { fileTypeFromBuffer, fileTypeFromFile } from 'file-type'
+
+const MiB = 1024 * 1024
+
+/** The largest picture and the largest video that are taken, as they are sent: API.md §5. */
+export const ImageBytesAtMost = 20 * MiB
+export const VideoBytesAtMost = 1024 * MiB
+
+/** A video by what its first bytes say, and how its file is called. */
+const videos: Record<string, { mime: string; extension: string }> = {
+  'video/mp4': { mime: 'video/mp4', extension: 'mp4' },
+  'video/x-m4v': { mime: 'video/mp4', extension: 'mp4' }, // the same under another brand
+  'video/webm': { mime: 'video/webm', extension: 'webm' },
+  'video/quicktime': { mime: 'video/quicktime', extension: 'mov' },
+}
+
+export type VideoType = (typeof videos)[string]
+
+type Code =
+  | 'media_type_not_supported'
+  | 'media_too_large'
+  | 'media_dimensions_too_large'
+  | 'media_too_long'
+  | 'media_unreadable'
+
+/** A file that is not taken. The message may be shown to whoever sent it. */
+export class MediaError extends Error {
+  readonly code: Code
+  constructor(code: Code, message: string, { cause }: { cause?: unknown } = {}) {
+    super(message, { cause })
+    this.code = code
+  }
+}
+
+/** The type of the file at `path` by what its bytes say; empty when they say nothing. */
+export async function typeOf(path: string): Promise<string> {
+  return (await fileTypeFromFile(path))?.mime ?? ''
+}
+
+/** What kind of video a type is; null when it is none that we take. */
+export function videoTypeOf(mime: string): VideoType | null {
+  return videos[mime] ?? null
+}
+
+/** How large a file that begins with `head` may be. */
+export async function bytesAtMost(head: Uint8Array): Promise<number> {
+  const mime = (await fileTypeFromBuffer(head))?.mime ?? ''
+  return videoTypeOf(mime) ? VideoBytesAtMost : ImageBytesAtMost
+}
+
+/** What is said of a file of more than `bytes`. */
+export function sizeSentence(bytes: number): string {
+  const isVideo = bytes === VideoBytesAtMost
+  return `A file of ${isVideo ? 'a video' : 'any type but MP4, MOV and WebM videos'} may have at most ${bytes} bytes (${isVideo ? '1 GB' : '20 MB'}).`
+}

@@ -1,0 +1,43 @@
+import {
+  BufferTarget,
+  EncodedPacket,
+  EncodedVideoPacketSource,
+  MovOutputFormat,
+  Mp4OutputFormat,
+  Output,
+  WebMOutputFormat,
+} from 'mediabunny'
+
+const formats = {
+  mp4: () => new Mp4OutputFormat({ fastStart: 'in-memory' }),
+  mov: () => new MovOutputFormat({ fastStart: 'in-memory' }),
+  webm: () => new WebMOutputFormat(),
+}
+
+export type VideoFormat = keyof typeof formats
+
+/** A video of 64 by 48 pixels whose frames say nothing: every part of it that a parser reads is right. */
+export async function aVideo(format: VideoFormat, { seconds = 2, size = [64, 48] } = {}): Promise<Buffer<ArrayBuffer>> {
+  const target = new BufferTarget()
+  const output = new Output({ format: formats[format](), target })
+  const source = new EncodedVideoPacketSource('vp9')
+  output.addVideoTrack(source, { frameRate: 10 })
+  await output.start()
+  const [codedWidth, codedHeight] = size as [number, number]
+  for (let frame = 0; frame < seconds * 10; frame++) {
+    const packet = new EncodedPacket(new Uint8Array(200), frame === 0 ? 'key' : 'delta', frame / 10, 0.1)
+    await source.add(packet, { decoderConfig: { codec: 'vp09.00.10.08', codedWidth, codedHeight } })
+  }
+  await output.finalize()
+  return Buffer.from(target.buffer!)
+}
+
+/** A box of an MP4 or MOV that players pass over, of `bytes` with its head, as chunks: what makes a video as large as wanted. */
+export function* free(bytes: number): Generator<Buffer> {
+  const head = Buffer.alloc(8)
+  head.writeUInt32BE(bytes)
+  head.write('free', 4)
+  yield head
+  const chunk = Buffer.alloc(256 * 1024)
+  for (let left = bytes - 8; left > 0; left -= chunk.length) yield left < chunk.length ? chunk.subarray(0, left) : chunk
+}
