@@ -7,6 +7,7 @@ import { connect, type Db } from '../db/client.ts'
 import { alarm } from './alarm.ts'
 import type { Health } from './health.ts'
 import { releaseClaims, renewLeases } from './ledger.ts'
+import { sweepMedia } from './media-sweep.ts'
 import { isPresent, showPresence } from './presence.ts'
 import { type Gate, publish } from './publish.ts'
 import { askBack, dropJob, type Payloads, wakeChannelOf } from './queue.ts'
@@ -57,6 +58,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     every(times.canaryMs, halt.signal, () => sendCanary(db, owner, heard), log),
     every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, log),
     every(SweepEveryMs, halt.signal, () => sweep(db, halt.signal, log), log),
+    every(SweepEveryMs, halt.signal, () => sweepMedia(deps, halt.signal), log),
     alarm(databaseUrl, times, log, halt.signal),
   ]
   const stop = async () => {
