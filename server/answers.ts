@@ -151,6 +151,7 @@ export const Webhook = z
     offReason: z.enum(['failing', 'gone', 'person']).nullable().meta({
       description: 'Why it is off: it failed for three days, it answered 410, or somebody switched it off.',
     }),
+    offSince: Instant.nullable(),
     failingSince: Instant.nullable().meta({ description: 'The first failure since the last success.' }),
     previousSecretUntil: Instant.nullable().meta({
       description: 'Until then each call is signed with the secret before the last rotation as well.',

@@ -270,6 +270,7 @@ function showWebhook(row: WebhookRow): Webhook {
   return {
     ...{ id, url, description, events: row.events as EventType[], status: statusOf(row) },
     offReason: row.offReason as Webhook['offReason'],
+    offSince: row.offSince?.toISOString() ?? null,
     failingSince: row.failingSince?.toISOString() ?? null,
     previousSecretUntil: overlap?.toISOString() ?? null,
     createdBy: { kind: row.createdByKind, id: row.createdById, name: row.createdByName },
