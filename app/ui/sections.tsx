@@ -1,26 +1,40 @@
 import { NavLink, useLocation } from '@remix-run/react'
 import { useEffect, useRef } from 'react'
 
-/** The row of pages that belong together. `end`: only that very address is the page, not what lies below it. */
+/**
+ * The row of pages that belong together. `end`: only that very address is the page, not what lies below it.
+ * Of neighbours named `Group › Page` only the first shows its group: written out, they do not fit.
+ */
 export function Sections({ label, pages }: { label: string; pages: { to: string; name: string; end?: boolean }[] }) {
   const list = useCurrentInView()
   return (
     <nav aria-label={label} className="mb-7 border-b border-line">
       <ul ref={list} className="-mb-px flex gap-5 overflow-x-auto">
-        {pages.map(({ to, name, end = false }) => (
+        {pages.map(({ to, name, end = false }, i) => (
           <li key={to}>
             <NavLink
               to={to}
               end={end}
               prefetch="intent"
-              className="block whitespace-nowrap border-b-2 border-transparent py-2 text-sm font-medium text-muted hover:text-ink aria-[current]:border-accent-ink aria-[current]:text-ink"
+              className="relative block whitespace-nowrap border-b-2 border-transparent py-2 text-sm font-medium text-muted hover:text-ink aria-[current]:border-accent-ink aria-[current]:text-ink"
             >
-              {name}
+              <Name of={name} after={pages[i - 1]?.name} />
             </NavLink>
           </li>
         ))}
       </ul>
     </nav>
+  )
+}
+
+function Name({ of: name, after = '' }: { of: string; after?: string | undefined }) {
+  const group = /^.* › /.exec(name)?.[0]
+  if (!group || !after.startsWith(group)) return name
+  return (
+    <>
+      <span className="sr-only">{group}</span>
+      {name.slice(group.length)}
+    </>
   )
 }
 
