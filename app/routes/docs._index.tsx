@@ -61,13 +61,22 @@ function Conventions({ baseUrl }: { baseUrl: string }) {
           and sends the access token in the same way.
         </p>
         <Snippet text={`curl ${baseUrl}/me -H "Authorization: $PUNCTUAL_KEY"`} />
-      </Section>
-      <Section title="Sending once">
         <p>
-          Give each new post an Idempotency-Key of your own. When the answer is lost, send the same request with the
-          same key: the first answer comes again, with Idempotent-Replayed: true, and nothing is made twice. Keys are
-          kept for 24 hours.
+          What a key or token may do is in its scopes; a call without the right one is refused with 403, which names it.
+          Keys are shown once. Keep them out of web pages and repositories, and revoke one that was seen.
         </p>
+      </Section>
+      <Section title="Idempotency">
+        <p>
+          Give each new post an Idempotency-Key of your own, of up to 255 characters. When the answer is lost, send the
+          same request with the same key: the first answer comes again, with Idempotent-Replayed: true, and nothing is
+          made twice. Retries, decisions and uploads from a URL take one too. Keys are kept for 24 hours; one that comes
+          with another body is refused, and one whose first request failed is free again.
+        </p>
+        <Snippet
+          text={`curl ${baseUrl}/posts -H "Authorization: $PUNCTUAL_KEY" -H 'Idempotency-Key: order-4711' \\
+  -H 'Content-Type: application/json' -d '{ "type": "now", "content": "Hello", "channelIds": ["…"] }'`}
+        />
       </Section>
       <Section title="Lists">
         <p>

@@ -6,6 +6,7 @@ export const handle: Handle = { bare: true }
 
 const pages = [
   { to: '/docs', name: 'Reference', end: true },
+  { to: '/docs/webhooks', name: 'Webhooks' },
   { to: '/docs/errors', name: 'Errors' },
 ]
 

@@ -33,7 +33,7 @@ describe.each(looks)('$colorScheme, $width pixels wide', ({ colorScheme, width }
     const inside = await here.page({ ...look, storageState: state })
     for (const path of Object.values(paths)) await expectClean(inside, path, colorScheme)
     const outside = await here.page(look)
-    for (const path of ['/login', '/signup', '/docs', '/docs/errors', paths.feed!])
+    for (const path of ['/login', '/signup', '/docs', '/docs/webhooks', '/docs/errors', paths.feed!])
       await expectClean(outside, path, colorScheme)
   }, 180_000)
 })

@@ -1,0 +1,15 @@
+import type { EventType } from '../../server/forms.ts'
+
+/** When each event is sent, in plain words. */
+export const eventWords: Record<EventType | 'webhook.test', string> = {
+  'post.created': 'A post was made, as a draft too',
+  'post.updated': 'A post was changed, each time',
+  'post.published': 'A post is out on all of its channels',
+  'post.partially_published': 'A post is out on some of its channels and failed on the others',
+  'post.failed': 'A post failed on all of its channels',
+  'post.needs_review': 'Nobody knows whether a post is out: a person must look',
+  'post.cancelled': 'A post was cancelled, or a draft deleted',
+  'channel.connected': 'A channel was connected, for the first time or again',
+  'channel.needs_reconnect': 'A channel publishes nothing until somebody connects it again',
+  'webhook.test': 'Somebody sent a test event',
+}
