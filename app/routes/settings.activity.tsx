@@ -29,7 +29,7 @@ export default function Activity() {
     <>
       <PageHead
         title="Activity"
-        lead="What was done with keys and apps, by whom and from where. Nothing here can be changed."
+        lead="What was done with keys, apps and webhooks, by whom and from where. Nothing here can be changed."
       />
       {deeds.length > 0 ? (
         <ol className="mb-6 divide-y divide-line rounded-2xl border border-line bg-panel shadow-sm">

@@ -7,6 +7,7 @@ const pages = [
   { to: '/settings/activity', name: 'Activity' },
   { to: '/settings/developers/access', name: 'Developers › Access' },
   { to: '/settings/developers/apps', name: 'Developers › Apps' },
+  { to: '/settings/developers/webhooks', name: 'Developers › Webhooks' },
 ]
 
 export default function Settings() {

@@ -24,9 +24,18 @@ const words: Record<string, (subject: ReactNode, reason: unknown) => ReactNode> 
   'consent.approved': (app) => <>let {app} in</>,
   'consent.denied': (app) => <>denied {app}</>,
   'consent.revoked': (app) => <>stopped {app}</>,
+  'webhook.created': (url) => <>added the webhook {url}</>,
+  'webhook.updated': (url) => <>changed the webhook {url}</>,
+  'webhook.switched_on': (url) => <>switched the webhook {url} on</>,
+  'webhook.switched_off': (url) => <>switched the webhook {url} off</>,
+  'webhook.secret_rotated': (url) => <>rotated the secret of the webhook {url}</>,
+  'webhook.deleted': (url) => <>deleted the webhook {url}</>,
   'token.issued': () => <>was given access</>,
   'token.revoked': (_app, reason) => (reason ? <>lost its access</> : <>gave its access back</>),
 }
+
+// Why we did it ourselves.
+const reasons: Record<string, string> = { failing: 'it had failed for three days', gone: 'it answered 410 Gone' }
 
 const actors: Record<string, string> = { app: 'the app', api_key: 'the key', operator: 'the operator' }
 
@@ -69,7 +78,7 @@ function more(subjectName: string, detail: Record<string, unknown>): string[] {
     ...formerAddresses(redirectUris, formerRedirectUris),
     typeof picture === 'string' ? `picture ${picture}` : '',
     overlap === true ? 'the old one stays good for 24 hours' : '',
-    typeof reason === 'string' ? reason : '',
+    typeof reason === 'string' ? (reasons[reason] ?? reason) : '',
   ].filter(Boolean)
 }
 

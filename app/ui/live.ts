@@ -8,13 +8,18 @@ type Moving = Pick<Post, 'date'> & { deliveries: Pick<Post['deliveries'][number]
 
 /** Read the page again every 2 s while one of `posts` is due or under way, and the tab is in sight. */
 export function useLive(posts: Moving[]): void {
+  useRereading(() => posts.some((post) => isMoving(post, Date.now())))
+}
+
+/** Read the page again every 2 s while `isNeeded` says so, and the tab is in sight. */
+export function useRereading(isNeeded: () => boolean): void {
   const { state, revalidate } = useRevalidator()
   useEffect(() => {
     const timer = setInterval(() => {
-      if (state === 'idle' && !document.hidden && posts.some((post) => isMoving(post, Date.now()))) revalidate()
+      if (state === 'idle' && !document.hidden && isNeeded()) revalidate()
     }, EveryMs)
     return () => clearInterval(timer)
-  }, [posts, state, revalidate])
+  }, [isNeeded, state, revalidate])
 }
 
 function isMoving({ date, deliveries }: Moving, nowMs: number): boolean {

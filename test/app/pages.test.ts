@@ -98,7 +98,37 @@ async function describeAll(page: Page): Promise<void> {
     account: '/settings/account',
     access: '/settings/developers/access',
     generate: '/settings/developers/access?generate',
+    ...(await describeWebhooks(page, organisationId)),
     feed: `/feeds/${channelId}`,
     nothing: '/there/is/no/such/page',
   })
+}
+
+/** A webhook that fails, with a log of what it answered, and one that is off for each reason. */
+async function describeWebhooks(page: Page, organisationId: string): Promise<Record<string, string>> {
+  const list = '/settings/developers/webhooks'
+  const url = 'https://hooks.example/an/address/that-is-rather-long-for-a-small-screen-and-cannot-be-broken?key=value'
+  for (const offReason of [null, 'failing', 'gone', 'person']) {
+    const form = { intent: 'add', url, events: 'post.failed' }
+    await page.request.post(`${list}?index`, { form, headers: { origin: here.site.appUrl } })
+    await here.db.execute(sql`
+      update webhooks set failing_since = now(), off_reason = ${offReason}, off_since = case when ${offReason}::text is not null then now() end
+      where organisation_id = ${organisationId} and failing_since is null`)
+  }
+  await here.db.execute(sql`
+    with event as (
+      insert into events (id, organisation_id, type, subject, body)
+      values (gen_random_uuid(), ${organisationId}, 'post.failed', '{}', '{"type":"post.failed"}') returning id
+    ), delivery as (
+      insert into webhook_deliveries (id, organisation_id, webhook_id, event_id, state)
+      select gen_random_uuid(), ${organisationId}, w.id, e.id, 'failed' from webhooks w, event e
+      where w.organisation_id = ${organisationId} returning id
+    )
+    insert into webhook_attempts (id, organisation_id, delivery_id, no, started_at, duration_ms, status, reply, error, request_headers)
+    select gen_random_uuid(), ${organisationId}, id, 1, now(), 9, 500, 'Sorry.', 'It answered 500.', '{"webhook-id":"1"}' from delivery`)
+  const [failing] = await here.db.execute<{ id: string }>(
+    sql`select id from webhooks where organisation_id = ${organisationId} and off_since is null`,
+  )
+  const one = `${list}/${failing!.id}`
+  return { webhooks: list, addWebhook: `${list}?add`, webhook: one, changeWebhook: `${one}?change`, off: `${one}?off` }
 }

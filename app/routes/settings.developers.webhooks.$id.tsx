@@ -1,0 +1,101 @@
+import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
+import { useActionData, useLoaderData } from '@remix-run/react'
+import { ById, ListWebhookDeliveries, UpdateWebhook, WebhookDeliveryById } from '../../server/forms.ts'
+import { answer, formOf, shown, signedIn } from '../api.ts'
+import { useRereading } from '../ui/live.ts'
+import { Notice } from '../ui/notice.tsx'
+import { PageHead } from '../ui/page.tsx'
+import { WebhookCard, WebhookPanel } from '../ui/webhook-card.tsx'
+import { SecretShown } from '../ui/webhook-form.tsx'
+import { WebhookLog } from '../ui/webhook-log.tsx'
+import { cureOf, Warning, Wrong } from '../ui/webhook-state.tsx'
+
+export const meta: MetaFunction<typeof loader> = ({ data }) => [
+  { title: `${data ? `${new URL(data.webhook.url).host} · ` : ''}Developers › Webhooks · Punctual` },
+]
+
+const PageLimit = 20
+
+export async function loader(args: LoaderFunctionArgs) {
+  const { api } = signedIn(args)
+  const id = String(args.params.id)
+  const asked = Object.fromEntries(new URL(args.request.url).searchParams)
+  const { cursor } = asked
+  const status = ListWebhookDeliveries.shape.status.safeParse(asked.status).data // of no such outcome: all
+  const webhook = await shown(api.webhooks.get({ id }))
+  const log = await shown(api.webhooks.deliveries({ id, status, limit: PageLimit, ...(cursor ? { cursor } : {}) }))
+  return json({ webhook, log, status: status ?? null, asked })
+}
+
+// A form without a tick is a mistake here, and a description that was emptied is to be empty.
+const shape = UpdateWebhook.shape
+const ChangedWebhook = UpdateWebhook.extend({
+  description: shape.description.unwrap().default(''),
+  events: shape.events.unwrap(),
+})
+
+export async function action(args: ActionFunctionArgs) {
+  const { webhooks } = signedIn(args).api
+  const id = String(args.params.id)
+  const form = await formOf(args.request)
+  form.set('id', id)
+  const intent = form.get('intent')
+  if (intent === 'test')
+    return answer(form, ById, async (wanted) => {
+      await webhooks.test(wanted)
+      return { said: 'A test event is on its way.' }
+    })
+  if (intent === 'resend')
+    return answer(form, WebhookDeliveryById, async (wanted) => {
+      await webhooks.resend(wanted)
+      return { said: 'It is on its way again.' }
+    })
+  if (intent === 'rotate')
+    return answer(form, ById, async (wanted) => json({ newSecret: (await webhooks.rotate(wanted)).secret }))
+  if (intent === 'delete')
+    return answer(form, ById, async (wanted) => {
+      await webhooks.remove(wanted)
+      return redirect('/settings/developers/webhooks?deleted')
+    })
+  const [schema, done] = intent === 'switch' ? [UpdateWebhook, 'switched'] : [ChangedWebhook, 'saved']
+  return answer(form, schema, async (wanted) => {
+    await webhooks.update(wanted)
+    return redirect(`/settings/developers/webhooks/${id}?${done}`)
+  })
+}
+
+export default function WebhookPage() {
+  const { webhook, log, asked } = useLoaderData<typeof loader>()
+  const { newSecret } = (useActionData() ?? {}) as { newSecret?: string }
+  useRereading(() => log.data.some((delivery) => isDue(delivery, Date.now())))
+  const isOn = webhook.status === 'ACTIVE'
+  return (
+    <>
+      <PageHead title={`Developers › Webhooks › ${new URL(webhook.url).host}`} />
+      {'saved' in asked ? <Notice>Saved.</Notice> : null}
+      {'switched' in asked && isOn ? <Notice>It is switched on, and told of what happens from now on.</Notice> : null}
+      {webhook.offSince || webhook.failingSince ? (
+        <Warning>
+          <p>
+            This endpoint <Wrong of={webhook} />. {cureOf(webhook)}
+          </p>
+        </Warning>
+      ) : null}
+      <div className="space-y-6">
+        {newSecret ? (
+          <SecretShown title="The new secret" secret={newSecret}>
+            <p className="text-sm text-muted">For 24 hours each call is signed with the one before as well.</p>
+          </SecretShown>
+        ) : (
+          <WebhookPanel />
+        )}
+        <WebhookCard />
+        <WebhookLog />
+      </div>
+    </>
+  )
+}
+
+function isDue({ status, nextAttemptAt }: { status: string; nextAttemptAt: string | null }, nowMs: number): boolean {
+  return status === 'PENDING' && (nextAttemptAt === null || Date.parse(nextAttemptAt) <= nowMs)
+}

@@ -1,0 +1,152 @@
+import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
+import { Form, Link, useActionData, useLoaderData } from '@remix-run/react'
+import { ChevronRight, Webhook as WebhookIcon } from 'lucide-react'
+import { CreateWebhook } from '../../server/forms.ts'
+import type { Webhook } from '../../server/webhooks.ts'
+import { answer, formOf, signedIn } from '../api.ts'
+import { mayManage } from '../may.ts'
+import { Button, ButtonLink, Submit } from '../ui/button.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Empty, PageHead, Panel } from '../ui/page.tsx'
+import { SecretShown, WebhookForm } from '../ui/webhook-form.tsx'
+import { cureOf, isTroubled, Warning, WebhookState, Wrong } from '../ui/webhook-state.tsx'
+
+export const meta: MetaFunction = () => [{ title: 'Developers › Webhooks · Punctual' }]
+
+export async function loader(args: LoaderFunctionArgs) {
+  const { api, member } = signedIn(args)
+  const mayMake = mayManage(member.role)
+  const asked = Object.fromEntries(new URL(args.request.url).searchParams)
+  const webhooks = mayMake ? (await api.webhooks.list({})).data : []
+  return json({ mayMake, asked, webhooks })
+}
+
+// A form without a tick is a mistake here, not a wish for all events.
+const WithEvents = CreateWebhook.extend({ events: CreateWebhook.shape.events.unwrap() })
+
+export async function action(args: ActionFunctionArgs) {
+  const { api } = signedIn(args)
+  return answer(await formOf(args.request), WithEvents, async (wanted) => {
+    const { id, url, secret } = await api.webhooks.create(wanted)
+    return json({ made: { id, url, secret } })
+  })
+}
+
+type Made = { id: string; url: string; secret: string }
+
+export default function Webhooks() {
+  const { mayMake, asked, webhooks } = useLoaderData<typeof loader>()
+  const { made } = (useActionData() ?? {}) as { made?: Made }
+  if (!mayMake)
+    return <PageHead title="Developers › Webhooks" lead="Owners and admins of this organisation add webhooks here." />
+  return (
+    <>
+      <PageHead
+        title="Developers › Webhooks"
+        lead={
+          <>
+            Addresses of yours that are told what becomes of posts and channels.{' '}
+            <Link to="/docs/webhooks" className="text-accent-ink underline underline-offset-2">
+              How they work
+            </Link>
+          </>
+        }
+      >
+        <Form preventScrollReset>
+          <Button type="submit" name="add" value="" look="primary">
+            Add endpoint
+          </Button>
+        </Form>
+      </PageHead>
+      {'deleted' in asked ? <Notice>The endpoint is deleted. Nothing more is sent to it.</Notice> : null}
+      <Troubles />
+      <div className="space-y-6">
+        {made ? <Added made={made} /> : null}
+        {'add' in asked && !made ? <NewEndpoint /> : null}
+        {webhooks.length > 0 ? <List /> : <NoWebhooks />}
+      </div>
+    </>
+  )
+}
+
+function Troubles() {
+  const troubled = useLoaderData<typeof loader>().webhooks.filter(isTroubled)
+  if (troubled.length === 0) return null
+  return (
+    <Warning>
+      {troubled.map((webhook) => (
+        <p key={webhook.id}>
+          <Link to={pathOf(webhook)} className="break-all font-medium underline underline-offset-2">
+            {webhook.url}
+          </Link>{' '}
+          <Wrong of={webhook} />. {cureOf(webhook)}
+        </p>
+      ))}
+    </Warning>
+  )
+}
+
+function Added({ made }: { made: Made }) {
+  return (
+    <SecretShown title="The endpoint is added" secret={made.secret}>
+      <ButtonLink to={pathOf(made)}>Try it</ButtonLink>
+    </SecretShown>
+  )
+}
+
+function NewEndpoint() {
+  return (
+    <Panel title="New endpoint">
+      <WebhookForm intent="add">
+        <Submit look="primary">Add</Submit>
+        <ButtonLink to="/settings/developers/webhooks" look="quiet">
+          Close
+        </ButtonLink>
+      </WebhookForm>
+    </Panel>
+  )
+}
+
+function List() {
+  const { webhooks } = useLoaderData<typeof loader>()
+  return (
+    <ul className="divide-y divide-line overflow-hidden rounded-2xl border border-line bg-panel shadow-sm">
+      {webhooks.map((webhook) => (
+        <li key={webhook.id} className="relative flex items-center gap-4 px-4 py-4 hover:bg-sunken/60 sm:px-5">
+          <div className="min-w-0 flex-1">
+            <Link
+              to={pathOf(webhook)}
+              prefetch="intent"
+              className="block truncate font-mono text-sm font-medium after:absolute after:inset-0"
+            >
+              {webhook.url}
+            </Link>
+            {webhook.description ? <p className="truncate text-sm">{webhook.description}</p> : null}
+            <p className="mt-1 flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-muted">
+              <WebhookState of={webhook} />
+              {webhook.events.length} {webhook.events.length === 1 ? 'event' : 'events'}
+            </p>
+            {webhook.offSince || webhook.failingSince ? (
+              <p className="mt-1 text-sm text-muted">
+                It <Wrong of={webhook} />.
+              </p>
+            ) : null}
+          </div>
+          <ChevronRight aria-hidden className="size-4 shrink-0 text-muted" />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function pathOf({ id }: Pick<Webhook, 'id'>): string {
+  return `/settings/developers/webhooks/${id}`
+}
+
+function NoWebhooks() {
+  return (
+    <Empty icon={<WebhookIcon aria-hidden />} title="No endpoint yet">
+      <p>With one, a program of yours learns that a post is out, or has failed, without asking again and again.</p>
+    </Empty>
+  )
+}

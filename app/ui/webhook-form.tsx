@@ -1,0 +1,103 @@
+import { getFormProps, useForm } from '@conform-to/react'
+import { Form, Link } from '@remix-run/react'
+import type { ReactNode } from 'react'
+import { type EventType, eventTypes } from '../../server/forms.ts'
+import { useAnswer } from './answer.ts'
+import { Copyable } from './copy.tsx'
+import { eventWords } from './events.ts'
+import { Field, FieldErrors, FormErrors } from './field.tsx'
+import { Panel } from './page.tsx'
+
+type Fields = { url: string; description: string; events: string[] }
+
+/** Where a webhook leads and what it is told of, to add one or to change it. `children` are the buttons. */
+export function WebhookForm({ intent, webhook, children }: { intent: string; webhook?: Fields; children: ReactNode }) {
+  const defaultValue = webhook ?? { events: [...eventTypes] }
+  const [form, fields] = useForm<Fields>({ ...useAnswer(intent), defaultValue })
+  const chosen = fields.events.initialValue
+  return (
+    <Form method="post" {...getFormProps(form)} className="space-y-5">
+      <input type="hidden" name="intent" value={intent} />
+      <FormErrors form={form} />
+      <Field
+        label="URL"
+        field={fields.url}
+        type="url"
+        maxLength={2000}
+        hint="An address of yours that can be reached from the internet. It takes a POST with a JSON body."
+        className="max-w-xl"
+        required
+      />
+      <Field
+        label="Description"
+        field={fields.description}
+        maxLength={200}
+        hint="For you: what listens there."
+        className="max-w-xl"
+      />
+      <fieldset aria-describedby={fields.events.errors ? fields.events.errorId : undefined}>
+        <legend className="mb-2 text-sm font-medium">Events</legend>
+        <div className="space-y-4">
+          <Group name="Posts" prefix="post." chosen={chosen} />
+          <Group name="Channels" prefix="channel." chosen={chosen} />
+        </div>
+        <FieldErrors id={fields.events.errorId} errors={fields.events.errors} />
+      </fieldset>
+      <div className="flex flex-wrap gap-2">{children}</div>
+    </Form>
+  )
+}
+
+type GroupProps = { name: string; prefix: string; chosen: unknown }
+
+function Group({ name, prefix, chosen }: GroupProps) {
+  const isChosen = (type: string) => [chosen].flat().includes(type) // one tick alone comes back as a text
+  return (
+    <fieldset>
+      <legend className="mb-1.5 text-sm text-muted">{name}</legend>
+      <div className="grid gap-2 sm:grid-cols-2">
+        {eventTypes
+          .filter((type) => type.startsWith(prefix))
+          .map((type) => (
+            <Event key={type} type={type} isChosen={isChosen(type)} />
+          ))}
+      </div>
+    </fieldset>
+  )
+}
+
+function Event({ type, isChosen }: { type: EventType; isChosen: boolean }) {
+  return (
+    <label className="flex cursor-pointer gap-3 rounded-lg border border-line p-3 has-[:checked]:border-accent-ink has-[:checked]:bg-accent/5">
+      <input
+        type="checkbox"
+        name="events"
+        value={type}
+        defaultChecked={isChosen}
+        className="mt-1 size-4 shrink-0 accent-accent"
+      />
+      <span className="min-w-0">
+        <code className="block break-words font-mono text-sm">{type}</code>
+        <span className="block text-sm text-muted">{eventWords[type]}</span>
+      </span>
+    </label>
+  )
+}
+
+/** The one showing of a webhook's secret. */
+export function SecretShown({ title, secret, children }: { title: string; secret: string; children?: ReactNode }) {
+  return (
+    <Panel title={title} lead="Copy the signing secret now. It is shown this once.">
+      <div className="space-y-4">
+        <Copyable label="Signing secret" text={secret} />
+        <p className="text-sm text-muted">
+          Each call is signed with it.{' '}
+          <Link to="/docs/webhooks#verify" className="text-accent-ink underline underline-offset-2">
+            How to verify a call
+          </Link>
+        </p>
+        {children}
+      </div>
+    </Panel>
+  )
+}

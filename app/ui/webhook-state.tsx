@@ -1,0 +1,59 @@
+import { Ban, CircleCheck, CircleX, TriangleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { Webhook } from '../../server/webhooks.ts'
+import { Instant } from './instant.tsx'
+import { Pill } from './status.tsx'
+
+type State = Pick<Webhook, 'status' | 'offReason' | 'offSince' | 'failingSince'>
+
+/** Whether a webhook is called, and with what success, in a word. */
+export function WebhookState({ of: webhook }: { of: State }) {
+  if (webhook.offReason === 'person') return <Pill name="Off" icon={Ban} tone="calm" />
+  if (webhook.status === 'OFF') return <Pill name="Switched off" icon={CircleX} tone="bad" />
+  if (webhook.failingSince) return <Pill name="Failing" icon={TriangleAlert} tone="warn" />
+  return <Pill name="Active" icon={CircleCheck} tone="good" />
+}
+
+/** Whether somebody must mend something: it fails, or was switched off by us for that. */
+export function isTroubled({ offReason, failingSince }: State): boolean {
+  return offReason === 'failing' || offReason === 'gone' || (offReason === null && failingSince !== null)
+}
+
+/** What is wrong with a webhook, as the predicate of a sentence about it; nothing when all is well. */
+export function Wrong({ of: { offReason, offSince, failingSince } }: { of: State }) {
+  if (offSince)
+    return (
+      <>
+        was switched off on <Instant at={offSince} />, {offReasons[offReason ?? 'person']}
+      </>
+    )
+  if (!failingSince) return null
+  return (
+    <>
+      has been failing since <Instant at={failingSince} />
+    </>
+  )
+}
+
+const offReasons = {
+  failing: 'after three days of failing',
+  gone: 'because it answered 410 Gone',
+  person: 'by hand',
+}
+
+/** What to do about it. */
+export function cureOf({ offReason, status }: State): string {
+  if (offReason === 'person') return 'Nothing is sent to it until you switch it on.'
+  if (status === 'OFF') return 'Mend the receiver, then switch it on. What it missed can be sent again from its log.'
+  return 'Look in its log at what it answers and mend it: what waits is sent by itself then. After three days of failing it is switched off.'
+}
+
+/** A box of what needs somebody. */
+export function Warning({ children }: { children: ReactNode }) {
+  return (
+    <div role="status" className="mb-5 flex gap-2.5 rounded-lg bg-warn/10 px-3.5 py-2.5 text-sm text-warn">
+      <TriangleAlert aria-hidden className="mt-1 size-4 shrink-0" />
+      <div className="min-w-0 space-y-1.5 break-words">{children}</div>
+    </div>
+  )
+}
