@@ -131,8 +131,8 @@ const limits = {
 // Each failure that a route can answer with, by its status: those of every route, those of its form, and its own.
 function refusals(route: Route, scope: Scope | undefined): Json {
   const codes: FailureCode[] = [
-    ...['method_not_allowed', 'internal'],
-    ...(route.does === null ? [] : ['invalid_request', 'unauthenticated', 'rate_limited', 'unavailable']),
+    'method_not_allowed',
+    ...(route.does === null ? [] : ['invalid_request', 'unauthenticated', 'rate_limited', 'internal', 'unavailable']),
     ...(scope ? ['insufficient_scope'] : []),
     ...(route.path.includes(':') ? ['not_found'] : []),
     ...(route.body ? ['body_too_large', 'unsupported_media_type'] : []),

@@ -235,7 +235,7 @@ export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, re
   if (retryAfterSeconds !== null) res.set('Retry-After', String(retryAfterSeconds))
   const type = `${env.appUrl}/docs/errors#${code}`
   const body = { type, title, status, detail, code, requestId: req.id, errors }
-  if (!req.complete) closeAfter(req, res)
+  if (!req.complete) discardRest(req)
   res.status(status).type('application/problem+json').end(JSON.stringify(body))
 }
 
@@ -250,10 +250,9 @@ function scopeChallenge(scope: Scope): string {
 }
 
 // The rest of a refused body is read for a moment and thrown away: closed at once, the caller would see a reset and no answer.
-function closeAfter(req: Request, res: Response): void {
-  res.set('Connection', 'close')
-  req.resume()
-  setTimeout(() => req.destroy(), 2000).unref()
+function discardRest(req: Request): void {
+  const impatience = setTimeout(() => req.destroy(), 2000).unref()
+  req.once('end', () => clearTimeout(impatience)).resume()
 }
 
 function logOf(req: Request): Logger {

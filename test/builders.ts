@@ -21,7 +21,7 @@ export async function anOrganisation(db: Db, name = 'Test') {
 /** A key that may do all that a key can. */
 export async function aKeyOfAllScopes(db: Db, of: { organisationId: string; accountId: string }): Promise<string> {
   const { organisationId, accountId: createdBy } = of
-  const made = await createKey(db, { organisationId, createdBy, name: 'all', scopes: [...scopes], expiresAt: null })
+  const made = await createKey(db, { organisationId, createdBy, name: 'test', scopes: [...scopes], expiresAt: null })
   return made.key
 }
 

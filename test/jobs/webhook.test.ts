@@ -5,18 +5,16 @@ import { tell } from '../../jobs/events.ts'
 import { claimNext } from '../../jobs/ledger.ts'
 import { hold, recordPublished } from '../../jobs/settle.ts'
 import { times } from '../../jobs/times.ts'
-import { aDelivery, aKeyOfAllScopes, anOrganisation } from '../builders.ts'
+import { aDelivery, anOrganisation } from '../builders.ts'
 import { type Started, startWorker, until } from '../processes.ts'
 import { startReceiver, type Told, verified } from '../receiver.ts'
 import { apiAs, memberWith, openWeb, type Web } from '../server/web.ts'
 
 let w: Web
-let key: string
 let receiver: Awaited<ReturnType<typeof startReceiver>>
 const running: Started[] = []
 beforeAll(async () => {
   w = await openWeb()
-  key = await aKeyOfAllScopes(w.db, w)
   receiver = await startReceiver()
 })
 afterEach(async () => {
@@ -36,19 +34,19 @@ async function aWorker() {
 }
 
 async function aWebhook(wanted: Record<string, unknown> = {}): Promise<{ id: string; secret: string }> {
-  const made = await w.call('POST', '/webhooks', { key, json: { url: receiver.url, ...wanted } })
+  const made = await w.call('POST', '/webhooks', { json: { url: receiver.url, ...wanted } })
   expect(made.status).toBe(201)
   return made.json
 }
 
 async function aPost(more: Record<string, unknown> = {}) {
   const json = { type: 'now', content: 'hello', channelIds: [await w.channel()], ...more }
-  const made = await w.call('POST', '/posts', { key, json })
+  const made = await w.call('POST', '/posts', { json })
   expect(made.status).toBe(201)
   return made.json
 }
 
-const log = async (id: string) => (await w.call('GET', `/webhooks/${id}/deliveries`, { key })).json.data
+const log = async (id: string) => (await w.call('GET', `/webhooks/${id}/deliveries`)).json.data
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
 const types = (told: Told[]) => told.map(({ json }) => json.type)
 
@@ -62,7 +60,7 @@ test('a post is told of as it is made and as it goes out, signed, and as the API
   expect(types(told)).toEqual(['post.created', 'post.published'])
   expect(told.map((one) => verified(secret, one))).toEqual(told.map(({ json }) => json))
   expect(told[0]!.json.data).toEqual(post)
-  expect(told[1]!.json.data).toEqual((await w.call('GET', `/posts/${post.id}`, { key })).json)
+  expect(told[1]!.json.data).toEqual((await w.call('GET', `/posts/${post.id}`)).json)
   const sent = await until(async () => {
     const all = await log(id)
     return all.every(({ status }: { status: string }) => status === 'DELIVERED') && all
@@ -96,7 +94,7 @@ test('each try carries the same id and body, its own time and a signature that i
     { no: 2, status: 500 },
     { no: 3, status: 200, reply: 'thanks', error: null },
   ])
-  expect((await w.call('GET', `/webhooks/${id}`, { key })).json.failingSince).toBeNull()
+  expect((await w.call('GET', `/webhooks/${id}`)).json.failingSince).toBeNull()
 })
 
 test('a worker that is killed while it tells leaves nothing untold: another tells it again under the same id', async () => {
@@ -143,7 +141,7 @@ test('a post is told of as edited, cancelled, failed, failed again after a retry
   }
   const [one, other] = [await w.channel(), await w.channel()]
   const post = await aPost({ type: 'schedule', date: inAnHour(), channelIds: [one, other] })
-  await w.call('PATCH', `/posts/${post.id}`, { key, json: { content: 'changed' } })
+  await w.call('PATCH', `/posts/${post.id}`, { json: { content: 'changed' } })
   expect(await typesSince()).toEqual(['post.created', 'post.updated'])
 
   const settled = async (channelId: string, state: 'failed' | 'needs_review') => {
@@ -155,19 +153,19 @@ test('a post is told of as edited, cancelled, failed, failed again after a retry
   expect(await typesSince()).toEqual([]) // the other has yet to go out
   await settled(other, 'failed')
   expect(await typesSince()).toEqual(['post.failed'])
-  await w.call('POST', `/posts/${post.id}/retry`, { key })
+  await w.call('POST', `/posts/${post.id}/retry`)
   await settled(one, 'failed')
   await settled(other, 'failed')
   expect(await typesSince()).toEqual(['post.failed'])
   await settled(other, 'needs_review')
-  const resolve = { key, json: { outcome: 'published' } }
+  const resolve = { json: { outcome: 'published' } }
   await w.call('POST', `/posts/${post.id}/deliveries/${other}/resolve`, resolve)
   expect(await typesSince()).toEqual(['post.needs_review', 'post.partially_published'])
 
   const second = await aPost({ type: 'schedule', date: inAnHour() })
-  await w.call('DELETE', `/posts/${second.id}`, { key })
+  await w.call('DELETE', `/posts/${second.id}`)
   const draft = await aPost({ type: 'draft', channelIds: [one] })
-  await w.call('DELETE', `/posts/${draft.id}`, { key })
+  await w.call('DELETE', `/posts/${draft.id}`)
   expect(await typesSince()).toEqual(['post.created', 'post.cancelled', 'post.created', 'post.cancelled'])
 })
 
@@ -203,15 +201,15 @@ test('a channel is told of as it loses its access, its posts held with it are no
 test('after a rotation each call is signed with both secrets, the new one alone after a day', async () => {
   await aWorker()
   const { id, secret } = await aWebhook({ events: ['post.created'] })
-  const rotated = (await w.call('POST', `/webhooks/${id}/rotate`, { key })).json.secret
+  const rotated = (await w.call('POST', `/webhooks/${id}/rotate`)).json.secret
   expect(rotated).not.toBe(secret)
-  await w.call('POST', `/webhooks/${id}/test`, { key })
+  await w.call('POST', `/webhooks/${id}/test`)
   const [both] = await until(() => receiver.told.length === 1 && receiver.told)
   expect([verified(secret, both!), verified(rotated, both!)]).toEqual([both!.json, both!.json])
   expect(both!.json).toMatchObject({ type: 'webhook.test', data: { webhookId: id } })
 
   await w.db.update(webhooks).set({ previousSecretUntil: new Date() })
-  await w.call('POST', `/webhooks/${id}/test`, { key })
+  await w.call('POST', `/webhooks/${id}/test`)
   const [, alone] = await until(() => receiver.told.length === 2 && receiver.told)
   expect(verified(rotated, alone!)).toEqual(alone!.json)
   expect(() => verified(secret, alone!)).toThrow()
@@ -232,7 +230,7 @@ test.each([
     await aPost({ type: 'draft', channelIds: [] })
 
     const off = await until(async () => {
-      const { json } = await w.call('GET', `/webhooks/${id}`, { key })
+      const { json } = await w.call('GET', `/webhooks/${id}`)
       return json.status === 'OFF' && json
     })
     expect(off.offReason).toBe(reason)
@@ -245,7 +243,7 @@ test.each([
     expect(await log(id)).toHaveLength(1)
 
     receiver.reset()
-    await w.call('PATCH', `/webhooks/${id}`, { key, json: { status: 'ACTIVE' } })
+    await w.call('PATCH', `/webhooks/${id}`, { json: { status: 'ACTIVE' } })
     await aPost({ type: 'draft', channelIds: [] })
     await until(() => receiver.told.length === 1)
   },
@@ -258,7 +256,7 @@ test('what waited for a webhook that failed goes out as soon as it answers again
   await w.db.update(webhookDeliveries).set({ nextAttemptAt: new Date(Date.now() + 3_600_000), attemptNo: 5 })
   await aWorker()
 
-  await w.call('POST', `/webhooks/${id}/test`, { key })
+  await w.call('POST', `/webhooks/${id}/test`)
 
   await until(() => receiver.told.filter(({ json }) => json.type === 'post.created').length === 5)
 })

@@ -10,7 +10,16 @@ beforeAll(async () => {
   w = await openWeb()
   const channelId = await w.channel()
   const post = await w.call('POST', '/posts', { json: { type: 'draft', content: 'x', channelIds: [channelId] } })
-  own = { channelId, channels: channelId, posts: post.json.id, media: await anImage() }
+  const hook = await w.call('POST', '/webhooks', { json: { url: 'https://hooks.punctual.test/' } })
+  const deliveryId = (await w.call('POST', `/webhooks/${hook.json.id}/test`)).json.id
+  own = {
+    deliveryId,
+    webhooks: hook.json.id,
+    channelId,
+    channels: channelId,
+    posts: post.json.id,
+    media: await anImage(),
+  }
 })
 afterAll(() => w.end())
 
@@ -18,7 +27,10 @@ const routes = all.filter(({ does }) => does !== null) // the rest takes nothing
 const call = (route: Route, path: string, options = {}) => w.call(route.method.toUpperCase(), path, options)
 /** A path of the route with things that are there, or with `id` for the first of them. */
 const pathOf = ({ path }: Route, id = own[path.split('/')[1]!]!) =>
-  path.replace(':id', () => id).replace(':channelId', own.channelId!)
+  path
+    .replace(':id', () => id)
+    .replace(':channelId', own.channelId!)
+    .replace(':deliveryId', own.deliveryId!)
 const json = routes.filter(({ body }) => body === 'json')
 const lists = routes.filter(({ query }) => query)
 const withId = routes.filter(({ path }) => path.includes(':id'))
@@ -240,6 +252,7 @@ test('an address that no page has never shows as our own fault', async () => {
 function valid({ method, path }: Route): { json?: unknown } {
   if (path.endsWith('/resolve')) return { json: { outcome: 'cancelled' } }
   if (path.startsWith('/media')) return method === 'patch' ? { json: { alt: 'x' } } : {}
+  if (path.startsWith('/webhooks')) return method === 'patch' ? { json: { status: 'ACTIVE' } } : {}
   return method === 'patch' ? { json: { content: 'x' } } : {}
 }
 

@@ -1,10 +1,9 @@
-import { once } from 'node:events'
-import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aChannel, anOrganisation } from '../builders.ts'
 import { testDatabase } from '../database.ts'
 import { type Site, type Started, startWeb, testSite, until } from '../processes.ts'
 import { aBrowser } from './browser.ts'
+import { aDoor } from './door.ts'
 import { callApi, expectProblem } from './web.ts'
 
 let database: Awaited<ReturnType<typeof testDatabase>>
@@ -34,40 +33,6 @@ afterAll(async () => {
   await site.end()
   await database.end()
 })
-
-/** A way to the tests' PostgreSQL that can be shut: connections break off, and new ones are refused. */
-async function aDoor(url: string) {
-  const { hostname, port } = new URL(url)
-  const sockets = new Set<Socket>()
-  const server: Server = createServer((socket) => {
-    const there = connect(Number(port), hostname)
-    for (const [one, other] of [
-      [socket, there],
-      [there, socket],
-    ] as const) {
-      sockets.add(one)
-      one.on('error', () => {}).on('close', () => sockets.delete(one) && other.destroy())
-      one.pipe(other)
-    }
-  })
-  const open = async (at: number) => {
-    server.listen(at, '127.0.0.1')
-    await once(server, 'listening')
-    return (server.address() as { port: number }).port
-  }
-  const own = await open(0)
-  const through = new URL(url)
-  through.host = `127.0.0.1:${own}`
-  return {
-    url: through.href,
-    open: () => open(own),
-    shut: async () => {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-      await once(server, 'close')
-    },
-  }
-}
 
 const strange = () => aBrowser(site.appUrl)
 const asked: [string, () => Promise<{ status: number; headers: Headers; text: string }>][] = [

@@ -95,6 +95,15 @@ test('each route takes one scope, and a key with all others is told which', asyn
     'get /media/:id': 'media:read',
     'patch /media/:id': 'media:write',
     'delete /media/:id': 'media:write',
+    'get /webhooks': 'webhooks:manage',
+    'post /webhooks': 'webhooks:manage',
+    'get /webhooks/:id': 'webhooks:manage',
+    'patch /webhooks/:id': 'webhooks:manage',
+    'delete /webhooks/:id': 'webhooks:manage',
+    'post /webhooks/:id/rotate': 'webhooks:manage',
+    'post /webhooks/:id/test': 'webhooks:manage',
+    'get /webhooks/:id/deliveries': 'webhooks:manage',
+    'post /webhooks/:id/deliveries/:deliveryId/resend': 'webhooks:manage',
   }
   expect(routes.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(Object.keys(needed).sort())
   for (const [route, scope] of Object.entries(needed)) {

@@ -8,18 +8,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { variablesWith } from '../../db/env.ts'
 import { attempts, deliveries, events, webhookAttempts } from '../../db/schema.ts'
 import { openApi } from '../../server/openapi.ts'
-import { type Route, routes } from '../../server/routes.ts'
-import { aKeyOfAllScopes } from '../builders.ts'
+import { routes } from '../../server/routes.ts'
 import { type Documented, pathIn, readDocument } from './documented.ts'
-import { type Answer, type Call, openWeb, type Web } from './web.ts'
+import { type Answer, openWeb, type Web } from './web.ts'
 
 let w: Web
 let d: Documented
 let channelId: string
 beforeAll(async () => {
-  const web = await openWeb()
-  const key = await aKeyOfAllScopes(web.db, web)
-  w = { ...web, call: (method, path, options) => web.call(method, path, { key, ...options }) }
+  w = await openWeb()
   channelId = await w.channel()
   d = await readDocument(w)
 })
@@ -176,33 +173,4 @@ describe('each route', () => {
     expect([answer.status, answer.json?.detail]).toEqual([route.status, undefined])
     d.expectDocumented(route, answer)
   })
-
-  const wrong: [
-    string,
-    number,
-    (route: Route) => boolean,
-    (route: Route) => Call & { path?: string; method?: string },
-  ][] = [
-    ['no credential', 401, ({ does }) => does !== null, () => ({ key: '' })],
-    ['an unknown parameter', 400, ({ does }) => does !== null, (route) => ({ ...aBody(route), path: '?nonsense=1' })],
-    ['a wrong method', 405, () => true, () => ({ method: 'PUT' })],
-    ['a thing that is none', 404, ({ path }) => path.includes(':'), (route) => aBody(route)],
-    ['a wrong type', 415, ({ body }) => !!body, () => ({ body: 'x', headers: { 'content-type': 'text/plain' } })],
-    ['a body too long', 413, ({ body }) => body === 'json', () => ({ json: { x: 'x'.repeat(256 * 1024) } })],
-  ]
-  for (const [what, status, applies, mistake] of wrong)
-    test.each(routes.filter(applies))(`$method $path: ${what} is ${status}, as documented`, async (route) => {
-      const { path = '', method = route.method.toUpperCase(), ...options } = mistake(route)
-      const nowhere = route.path.replaceAll(/:\w+/g, '01890000-0000-7000-8000-000000000000')
-      const answer = await w.call(method, `${nowhere}${path}`, options)
-      expect(answer.status).toBe(status)
-      d.expectDocumented(route, answer)
-    })
-
-  function aBody({ body, example }: Route): Call {
-    if (body !== 'file') return body === 'json' ? { json: example } : {}
-    const form = new FormData()
-    form.append('file', new Blob(['x']))
-    return { body: form }
-  }
 })

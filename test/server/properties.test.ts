@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deliveries, webhooks } from '../../db/schema.ts'
 import { type Route, routes } from '../../server/routes.ts'
-import { aKeyOfAllScopes } from '../builders.ts'
 import { type Known, requests } from './arbitrary.ts'
 import { type Documented, pathIn, readDocument } from './documented.ts'
 import { webWithChannel } from './web.ts'
@@ -17,11 +16,9 @@ const RequestsPerRoute = 100
 const w = webWithChannel()
 let d: Documented
 let photo: Blob
-let key: string
 beforeAll(async () => {
   process.stdout.write(`PROPERTY_SEED=${Seed}\n`)
   d = await readDocument(w)
-  key = await aKeyOfAllScopes(w.db, w)
   photo = new Blob([Buffer.from(png, 'base64')])
 })
 afterAll(() => {
@@ -38,7 +35,7 @@ test.each(routes)('$method $path: whatever is sent, the answer is a documented o
   const known = await thingsFor(route)
   const seen = new Set<number>()
   await fc.assert(
-    fc.asyncProperty(requests(pathIn(route), d.operationOf(route), known, key), async ({ path, headers, body }) => {
+    fc.asyncProperty(requests(pathIn(route), d.operationOf(route), known, w.key), async ({ path, headers, body }) => {
       const isJson = d.operationOf(route).requestBody?.content['application/json']
       const answer = await w.call(route.method.toUpperCase(), path, {
         key: '',
@@ -96,8 +93,8 @@ async function aPhoto(): Promise<{ id: string; url: string }> {
 }
 
 async function aHook(): Promise<{ id: string; deliveryId: string }> {
-  const { id } = (await w.call('POST', '/webhooks', { key, json: { url: 'https://hooks.punctual.test/' } })).json
-  return { id, deliveryId: (await w.call('POST', `/webhooks/${id}/test`, { key })).json.id }
+  const { id } = (await w.call('POST', '/webhooks', { json: { url: 'https://hooks.punctual.test/' } })).json
+  return { id, deliveryId: (await w.call('POST', `/webhooks/${id}/test`)).json.id }
 }
 
 async function aPost(type: 'draft' | 'schedule'): Promise<string> {

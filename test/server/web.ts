@@ -8,7 +8,7 @@ import type { Actor } from '../../server/actor.ts'
 import { install } from '../../server/installation.ts'
 import { type Api, apiFor } from '../../server/router.ts'
 import type { Installation } from '../../server/trpc.ts'
-import { aChannel, anOrganisation } from '../builders.ts'
+import { aChannel, aKeyOfAllScopes, anOrganisation } from '../builders.ts'
 import { testDatabase } from '../database.ts'
 import { startWeb, testSite } from '../processes.ts'
 import { type World, world } from '../world.ts'
@@ -20,13 +20,14 @@ export type Answer = { status: number; headers: Headers; text: string; json: any
 /** `json` or `body` is sent; `json` with its content type. */
 export type Call = { key?: string; json?: unknown; body?: BodyInit; headers?: Record<string, string> }
 
-/** A database and a web process on it, one organisation with a key, and the procedures in this process. */
+/** A database and a web process on it, one organisation with a key that may do all, and the procedures in this process. */
 export async function openWeb(extra: Record<string, string> = {}) {
   const database = await testDatabase()
   const site = await testSite(database.url, extra)
   const web = await startWeb(site)
   const { installation, end } = await install(readEnv(site.env))
-  const own = await anOrganisation(database.db)
+  const made = await anOrganisation(database.db)
+  const own = { ...made, key: await aKeyOfAllScopes(database.db, made) }
   return {
     db: database.db,
     site,
