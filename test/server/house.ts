@@ -2,11 +2,12 @@ import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import sharp from 'sharp'
 import { v7 as uuidv7 } from 'uuid'
-import { accounts, apps, connectFlows, deliveries, grants, media, webhooks } from '../../db/schema.ts'
+import { accessTokens, accounts, apps, connectFlows, deliveries, grants, media, webhooks } from '../../db/schema.ts'
 import { tellTest } from '../../jobs/events.ts'
 import type { Actor } from '../../server/actor.ts'
+import { scopes } from '../../server/forms.ts'
 import { createKey } from '../../server/keys.ts'
-import { digest, hashPassword } from '../../server/secrets.ts'
+import { digest, hashPassword, mintAccessToken } from '../../server/secrets.ts'
 import { aDelivery, aKeyOfAllScopes, anOrganisation } from '../builders.ts'
 import type { Web } from './web.ts'
 
@@ -65,9 +66,9 @@ export async function newThings(w: Web, { organisationId, accountId, member, pic
     .values({ organisationId, clientId: uuidv7(), name: 'app', redirectUris: ['https://app.example/back'] })
     .returning()
   const appId = app!.id
-  await w.db.insert(grants).values({ organisationId, appId, approvedByName: 'Ada', scopes: ['posts:read'] })
-  const { webhookId, hookDeliveryId } = await aWebhook(w, organisationId, accountId)
-  const beside = { email: member.email, path: picture, webhookId, hookDeliveryId }
+  const { grantId, token } = await aToken(w, organisationId, appId)
+  const { webhookId, hookDeliveryId } = await aWebhook(w, { organisationId, appId, grantId })
+  const beside = { email: member.email, path: picture, webhookId, hookDeliveryId, token }
   return { organisationId, channelId, postId: delivery!.postId, mediaId: file!.id, keyId, state, appId, ...beside }
 }
 
@@ -77,14 +78,24 @@ export const idNames = [
   ...(['webhookId', 'hookDeliveryId'] as const),
 ] as const
 
-// The only one of its organisation: there is an end to how many it may have.
-async function aWebhook({ db }: Web, organisationId: string, accountId: string) {
+async function aToken({ db }: Web, organisationId: string, appId: string) {
+  const granted = { organisationId, appId, approvedByName: 'Ada', scopes: [...scopes] }
+  const [grant] = await db.insert(grants).values(granted).returning()
+  const token = mintAccessToken()
+  const grantId = grant!.id
+  await db.insert(accessTokens).values({ organisationId, appId, grantId, tokenHash: digest(token) })
+  return { grantId, token }
+}
+
+// Of that token, and the only one of its organisation: there is an end to how many it may have.
+async function aWebhook({ db }: Web, of: { organisationId: string; appId: string; grantId: string }) {
+  const { organisationId, appId } = of
   await db.delete(webhooks).where(eq(webhooks.organisationId, organisationId))
   const [webhook] = await db
     .insert(webhooks)
     .values({
-      ...{ organisationId, url: 'https://hooks.example/', events: ['post.failed'], secret: new Uint8Array() },
-      ...{ createdByKind: 'member', createdById: accountId, createdByName: 'Ada' },
+      ...{ ...of, url: 'https://hooks.example/', events: ['post.failed'], secret: new Uint8Array() },
+      ...{ createdByKind: 'app', createdById: appId, createdByName: 'app' },
     })
     .returning()
   const webhookId = webhook!.id

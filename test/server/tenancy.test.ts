@@ -131,6 +131,16 @@ const cases: Record<string, Case> = {
   'webhooks.resend': { ...hook, with: (t) => ({ id: t.webhookId, deliveryId: t.hookDeliveryId }) },
   'posts.attempts': { ...read, with: (t) => ({ id: t.postId, limit: 10 }) },
 }
+/** Who calls without being a person, and new things of ours: a key that all are for, or the token that is among them. */
+async function programOf(kind: 'key' | 'token') {
+  const things = await thingsOf(ours)
+  const credential = kind === 'key' ? ours.key : things.token
+  const actor = (await credentialHolder(w.db, credential)) as Extract<Actor, { kind: 'app' }>
+  return { actor, things }
+}
+
+const personOf = async () => ({ actor: ours.member, things: await thingsOf(ours) })
+
 type Ending = { outcome: string; said: unknown }
 
 async function call(name: string, actor: Actor | null, things: Things): Promise<Ending> {
@@ -192,14 +202,16 @@ describe.each(Object.entries(cases))('%s', (name, { may, key, own = 'done', miss
     expect(outcome).toBe(may === 'anybody' ? own : 'unauthenticated')
   })
 
-  test('takes an API key only where it is meant to, with the scope for it', async () => {
-    const actor = (await credentialHolder(w.db, ours.key)) as Extract<Actor, { kind: 'api_key' }>
-    const isTaken = key || may === 'anybody'
-    expect((await call(name, actor, await thingsOf(ours))).outcome).toBe(isTaken ? own : 'unauthenticated')
-    const other = name.startsWith('webhooks.') ? 'posts:read' : 'webhooks:manage'
-    const bare = await call(name, { ...actor, scopes: [other] }, await thingsOf(ours))
-    const isForAll = may === 'anybody' || name === 'account.whoami'
-    expect(bare.outcome).toBe(isForAll ? own : key ? 'insufficient_scope' : 'unauthenticated')
+  test('takes an API key or an access token only where it is meant to, with the scope for it', async () => {
+    for (const kind of ['key', 'token'] as const) {
+      const isTaken = key || may === 'anybody'
+      const { actor, things } = await programOf(kind)
+      expect([kind, (await call(name, actor, things)).outcome]).toEqual([kind, isTaken ? own : 'unauthenticated'])
+      const other = name.startsWith('webhooks.') ? 'posts:read' : 'webhooks:manage'
+      const bare = await call(name, { ...actor, scopes: [other] }, (await programOf(kind)).things)
+      const isForAll = may === 'anybody' || name === 'account.whoami'
+      expect([kind, bare.outcome]).toEqual([kind, isForAll ? own : key ? 'insufficient_scope' : 'unauthenticated'])
+    }
   })
 
   const ids = may === 'anybody' ? [] : idsOf({ may, ...rest })
@@ -207,19 +219,33 @@ describe.each(Object.entries(cases))('%s', (name, { may, key, own = 'done', miss
     test('answers to an id of somebody else as to one of nothing, and touches nothing there', async () => {
       const foreign = await thingsOf(theirs)
       const before = await belongings(theirs)
-      for (const actor of [ours.member, await credentialHolder(w.db, ours.key)]) {
-        if (actor?.kind === 'api_key' && !key) continue
+      for (const kind of ['member', ...(key ? (['key', 'token'] as const) : [])] as const) {
         for (const id of ids) {
           const answers: Ending[] = []
-          for (const other of [foreign[id], uuidv7(), 'x', ''])
-            answers.push(await call(name, actor, { ...(await thingsOf(ours)), [id]: other }))
+          for (const other of [foreign[id], uuidv7(), 'x', '']) {
+            const { actor, things } = kind === 'member' ? await personOf() : await programOf(kind)
+            answers.push(await call(name, actor, { ...things, [id]: other }))
+          }
           for (const answer of answers) {
-            expect([id, answer.outcome]).toEqual([id, missing])
+            expect([kind, id, answer.outcome]).toEqual([kind, id, missing])
             expect(answer).toEqual(answers[0])
           }
         }
       }
       expect(await belongings(theirs)).toBe(before)
+    })
+
+  const granted = ids.filter((id) => ['channelId', 'postId', 'mediaId'].includes(id))
+  if (key && granted.length > 0)
+    test('answers a token that was granted another channel as if there were nothing', async () => {
+      const { actor, things } = await programOf('token')
+      const { outcome, said } = await call(
+        name,
+        { ...actor, channelIds: [await w.channel(ours.organisationId)] },
+        things,
+      )
+      expect(['not_found', missing]).toContain(outcome)
+      if (outcome === 'done') expect(JSON.stringify(said)).not.toContain(things.postId)
     })
 
   test('never shows what belongs to another organisation', async () => {
