@@ -3,6 +3,7 @@ import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Logger } from 'pino'
 import type { Db } from '../db/client.ts'
 import {
+  apiRequests,
   appSecrets,
   authorizationCodes,
   authorizationRequests,
@@ -31,6 +32,7 @@ const over: [PgTable, SQL][] = [
   [connectFlows, sql`o.expires_at < now()`],
   [appSecrets, sql`o.expires_at < now()`],
   [throttles, sql`o.expire < now()`],
+  [apiRequests, sql`o.at < now() - interval '7 days'`],
   [sessions, sql`o.expires_at < now()`],
   [events, sql`o.at < now() - interval '30 days'`], // with their deliveries, all of which are settled by then
 ]

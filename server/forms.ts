@@ -261,3 +261,19 @@ export const ListWebhookDeliveries = z.strictObject({
 export const WebhookDeliveryById = z.strictObject({ id: Id, deliveryId: Id })
 
 export const ListActivity = z.strictObject({ limit, cursor })
+
+const requestMethods = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'] as const
+export const ListRequests = z.strictObject({
+  credential: Id.optional(), // the key or the app
+  method: z.enum(requestMethods).optional(),
+  status: z
+    .string()
+    .regex(/^[1-5](xx|\d\d)$/i, 'Must be a status such as 404, or 4xx for all of that kind.')
+    .optional(),
+  problem: text(50).optional(), // the code of a refusal
+  path: text(300).optional(), // how it begins, with /public/v1 or without
+  from: Instant.optional(),
+  to: Instant.optional(),
+  limit,
+  cursor,
+})

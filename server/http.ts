@@ -10,6 +10,7 @@ import { type Actor, memberOf } from './actor.ts'
 import { addressOf } from './address.ts'
 import { Failure, problemFrom } from './errors.ts'
 import { sendFile, takeFile } from './file-http.ts'
+import type { Journal } from './journal.ts'
 import { isOAuthEndpoint, oauthEndpoints, openerPolicy, sendFailure } from './oauth-http.ts'
 import { reference } from './reference.ts'
 import { boundBody } from './request-body.ts'
@@ -25,6 +26,7 @@ type RemixBuild = Parameters<typeof createRequestHandler>[0]['build']
 /** What the process tells the app beside the installation. `build` is Remix's, imported by its path at run time. */
 export type Serving = {
   installation: Installation
+  journal: Journal
   log: Logger
   build: RemixBuild
   publicDir: string // static files: `build/` in it never changes under a name
@@ -33,7 +35,7 @@ export type Serving = {
 
 /** The whole web process as an Express app: health, public API, files, pages, in this order. */
 export function createApp(serving: Serving): express.Express {
-  const { installation, log, publicDir } = serving
+  const { installation, journal, log, publicDir } = serving
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', installation.env.trustProxy)
@@ -45,7 +47,7 @@ export function createApp(serving: Serving): express.Express {
   app.get('/readyz', (req, res, next) => void ready(serving, req, res).catch(next))
   app.use(refuseWhileDraining(serving))
   app.use(demandHost(installation))
-  app.use('/public/v1', rest(installation))
+  app.use('/public/v1', rest(installation, journal))
   app.use(oauthEndpoints(installation))
   app.use(demandPageRequest)
   app.get('/files/:key', (req, res, next) => void sendFile(installation, req, res).catch(next))

@@ -8,6 +8,7 @@ import { type Env, EnvError, readEnv } from '../db/env.ts'
 import { createLog } from '../db/log.ts'
 import { createApp } from './http.ts'
 import { install } from './installation.ts'
+import { openJournal } from './journal.ts'
 import { UploadPace } from './request-body.ts'
 
 const DrainMs = 20_000
@@ -23,7 +24,9 @@ async function main(): Promise<void> {
   const root = resolve(import.meta.dirname, '..') // from server/ and from build/ alike
   const build = await import(pathToFileURL(join(root, 'build/remix/index.js')).href)
   let draining = false
-  const app = createApp({ installation, log, build, publicDir: join(root, 'public'), isDraining: () => draining })
+  const journal = openJournal(installation.db, log)
+  const publicDir = join(root, 'public')
+  const app = createApp({ installation, journal, log, build, publicDir, isDraining: () => draining })
   const server = await listen(
     createServer({ keepAliveTimeout: KeepAliveMs, requestTimeout: 2 * UploadPace.wholeMs }, app),
     env,
@@ -34,6 +37,7 @@ async function main(): Promise<void> {
     if (draining) return
     draining = true
     void drain(server, log)
+      .then(journal.end)
       .then(end)
       .then(() => process.exit(0))
   }

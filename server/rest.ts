@@ -5,6 +5,7 @@ import { type Actor, credentialHolder, credentialIn } from './actor.ts'
 import { addressOf } from './address.ts'
 import { Failure, type Fault, problemFrom } from './errors.ts'
 import type { Scope } from './forms.ts'
+import type { Journal } from './journal.ts'
 import { openApi } from './openapi.ts'
 import { addressKey, demandRest, fieldsOf, type Quota, spend } from './rate-limit.ts'
 import { readJson, receiveFile } from './request-body.ts'
@@ -22,9 +23,10 @@ const exposed =
   'Link, Location, ETag, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id'
 
 /** The public API: one handler for every row of the table, in API.md's order of checks. Mounted at /public/v1. */
-export function rest(installation: Installation): express.RequestHandler {
+export function rest(installation: Installation, journal: Journal): express.RequestHandler {
   const document = JSON.stringify(openApi(installation.env))
   return (req, res) => {
+    noteAtEnd(journal, req, res)
     setCommonHeaders(res)
     answer(installation, document, req, res).catch((error: unknown) => sendProblem(installation, req, res, error))
   }
@@ -46,6 +48,26 @@ async function answer(installation: Installation, document: string, req: Request
   const output = await procedureOf(apiFor(context), does)(input)
   if (idempotency?.replayed) res.set('Idempotent-Replayed', 'true')
   send(installation, req, res, route, output)
+}
+
+const CallerGone = 499 // nginx's number for a caller who went away before the answer
+
+// Only of whoever showed a good credential: no other call belongs to an organisation.
+function noteAtEnd(journal: Journal, { baseUrl, path, method, id: requestId }: Request, res: Response): void {
+  const at = new Date()
+  const start = performance.now()
+  res.once('close', () => {
+    const actor = res.locals.actor as Actor | undefined
+    if (!actor) return
+    const isAnswered = res.writableFinished
+    journal.note({
+      ...{ organisationId: actor.organisationId, at, requestId: String(requestId), method, path: baseUrl + path },
+      ...{ credentialKind: actor.kind, credentialId: actor.id, credentialName: actor.name },
+      status: isAnswered ? res.statusCode : CallerGone,
+      durationMs: Math.round(performance.now() - start),
+      problem: isAnswered ? ((res.locals.problem as string | undefined) ?? null) : null,
+    })
+  })
 }
 
 function setCommonHeaders(res: Response): void {

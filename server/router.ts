@@ -8,6 +8,7 @@ import { feeds } from './feeds.ts'
 import { keys } from './keys.ts'
 import { media } from './media.ts'
 import { posts } from './posts.ts'
+import { requests } from './requests.ts'
 import { type Context, callerFactory, router } from './trpc.ts'
 import { webhooks } from './webhooks.ts'
 
@@ -22,6 +23,7 @@ export const appRouter = router({
   keys,
   media,
   posts,
+  requests,
   webhooks,
 })
 

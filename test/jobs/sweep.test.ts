@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
   accessTokens,
+  apiRequests,
   appSecrets,
   apps,
   authorizationCodes,
@@ -127,6 +128,18 @@ test('ways to a network that nobody came back from, ended overlaps of secrets an
   expect(await w.db.$count(connectFlows)).toBe(1)
   expect(await w.db.$count(appSecrets)).toBe(2)
   expect(await w.db.$count(throttles)).toBe(1)
+})
+
+test('the calls of the API of the last 7 days stay, older ones go', async () => {
+  const made = { organisationId, requestId: '', method: 'GET', path: '/public/v1/me', status: 200, durationMs: 1 }
+  const call = { ...made, credentialKind: 'api_key', credentialId: accountId, credentialName: 'test' } as const
+  const kept = ago('6 days 23 hours')
+  await w.db.insert(apiRequests).values([
+    { ...call, at: ago('7 days 1 minute') },
+    { ...call, at: kept, requestId: 'kept' },
+  ])
+  await run()
+  expect((await w.db.select().from(apiRequests)).map(({ requestId }) => requestId)).toEqual(['kept'])
 })
 
 test('what somebody is at is left for the next time, and not waited for', async () => {

@@ -129,6 +129,7 @@ const cases: Record<string, Case> = {
   'webhooks.test': { ...hook, with: (t) => ({ id: t.webhookId }) },
   'webhooks.deliveries': { ...hook, with: (t) => ({ id: t.webhookId }) },
   'webhooks.resend': { ...hook, with: (t) => ({ id: t.webhookId, deliveryId: t.hookDeliveryId }) },
+  'requests.list': { may: 'admin', with: (t) => ({ credential: t.keyId }), missing: 'done' },
   'posts.attempts': { ...read, with: (t) => ({ id: t.postId, limit: 10 }) },
 }
 /** Who calls without being a person, and new things of ours: a key that all are for, or the token that is among them. */
