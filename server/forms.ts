@@ -262,7 +262,7 @@ export const WebhookDeliveryById = z.strictObject({ id: Id, deliveryId: Id })
 
 export const ListActivity = z.strictObject({ limit, cursor })
 
-const requestMethods = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'] as const
+export const requestMethods = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'] as const
 export const ListRequests = z.strictObject({
   credential: Id.optional(), // the key or the app
   method: z.enum(requestMethods).optional(),

@@ -99,6 +99,14 @@ function Keys() {
                 )}
                 {' · '}
                 <Expiry of={key} />
+                {' · '}
+                <Link
+                  to={`/settings/developers/requests?credential=${key.id}`}
+                  aria-describedby={`key-${key.id}`}
+                  className="text-accent-ink underline underline-offset-2"
+                >
+                  Requests
+                </Link>
               </p>
             </div>
             <Form preventScrollReset>

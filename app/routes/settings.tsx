@@ -8,6 +8,7 @@ const pages = [
   { to: '/settings/developers/access', name: 'Developers › Access' },
   { to: '/settings/developers/apps', name: 'Developers › Apps' },
   { to: '/settings/developers/webhooks', name: 'Developers › Webhooks' },
+  { to: '/settings/developers/requests', name: 'Developers › Requests' },
 ]
 
 export default function Settings() {

@@ -3,7 +3,7 @@ import { type ReactNode, useId, useState } from 'react'
 import { Button } from './button.tsx'
 
 /** Puts `text` on the clipboard. Browsers have one only on https and on this machine; elsewhere it says what to do. */
-function CopyButton({ text, describedBy }: { text: string; describedBy?: string | undefined }) {
+function useCopy(text: string): { said: string; copy: () => void } {
   const [said, setSaid] = useState('')
   const copy = () =>
     window.navigator.clipboard === undefined
@@ -12,6 +12,11 @@ function CopyButton({ text, describedBy }: { text: string; describedBy?: string 
           () => setSaid('Copied.'),
           () => setSaid('Select it and copy it by hand.'),
         )
+  return { said, copy }
+}
+
+function CopyButton({ text, describedBy }: { text: string; describedBy?: string | undefined }) {
+  const { said, copy } = useCopy(text)
   return (
     <span className="flex flex-wrap items-center gap-3">
       <Button onClick={copy} aria-describedby={describedBy}>
@@ -40,6 +45,29 @@ export function Copyable({ label, text }: { label?: string; text: string }) {
         <CopyButton text={text} describedBy={label ? id : undefined} />
       </div>
     </div>
+  )
+}
+
+/** A value among many, small: a click selects it, and its button copies it. */
+export function CopyableId({ name, text }: { name: string; text: string }) {
+  const id = useId()
+  const { said, copy } = useCopy(text)
+  return (
+    <p className="mt-1 flex flex-wrap items-center gap-1 text-xs text-muted">
+      <code id={id} className="select-all break-all font-mono">
+        {text}
+      </code>
+      <button
+        type="button"
+        onClick={copy}
+        aria-label={`Copy ${name}`}
+        aria-describedby={id}
+        className="rounded p-1.5 hover:bg-sunken hover:text-ink [&_svg]:size-3.5"
+      >
+        {said === 'Copied.' ? <Check aria-hidden /> : <Copy aria-hidden />}
+      </button>
+      <span role="status">{said}</span>
+    </p>
   )
 }
 

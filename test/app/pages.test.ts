@@ -79,6 +79,18 @@ async function describeAll(page: Page): Promise<void> {
     const [row] = await here.db.execute<{ post_id: string }>(sql`select post_id from deliveries where id = ${id}`)
     return row!.post_id
   }
+  for (const [status, problem] of [
+    [200, null],
+    [404, 'not_found'],
+    [500, 'internal'],
+    [499, null],
+  ])
+    await here.db.execute(sql`
+      insert into api_requests (id, organisation_id, at, request_id, method, path, status, duration_ms,
+        credential_kind, credential_id, credential_name, problem)
+      values (gen_random_uuid(), ${organisationId}, now(), gen_random_uuid()::text, 'POST',
+        '/public/v1/posts/01890000-0000-7000-8000-000000000000/deliveries/01890000-0000-7000-8000-000000000000/resolve',
+        ${status}, 12, 'api_key', gen_random_uuid(), 'A key with a name that is rather long for a small screen', ${problem})`)
   const review = await post('failed', -3_600_000)
   await here.db.execute(sql`
     update deliveries set state = 'needs_review', maybe_out = true, prepared = '{}' where post_id = ${review}`)
@@ -99,6 +111,9 @@ async function describeAll(page: Page): Promise<void> {
     access: '/settings/developers/access',
     generate: '/settings/developers/access?generate',
     ...(await describeWebhooks(page, organisationId)),
+    requests: '/settings/developers/requests',
+    filtered: '/settings/developers/requests?status=4xx',
+    misfiltered: '/settings/developers/requests?status=40&problem=%00&from=today',
     feed: `/feeds/${channelId}`,
     nothing: '/there/is/no/such/page',
   })

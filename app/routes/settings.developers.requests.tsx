@@ -1,0 +1,136 @@
+import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
+import { Link, useLoaderData } from '@remix-run/react'
+import { ListTree } from 'lucide-react'
+import type { Fault } from '../../server/errors.ts'
+import type { KeptRequest } from '../../server/requests.ts'
+import type { Api } from '../../server/router.ts'
+import { problemOf, signedIn } from '../api.ts'
+import { mayManage } from '../may.ts'
+import { ApiCall } from '../ui/api-call.tsx'
+import { ButtonLink } from '../ui/button.tsx'
+import { CallFilters } from '../ui/call-filters.tsx'
+import { Empty, PageHead } from '../ui/page.tsx'
+import { instantOf } from '../zone.ts'
+
+export const meta: MetaFunction = () => [{ title: 'Developers › Requests · Punctual' }]
+
+const Path = '/settings/developers/requests'
+const PageLimit = 50
+const names = ['credential', 'method', 'status', 'problem', 'path', 'from', 'to']
+
+export async function loader(args: LoaderFunctionArgs) {
+  const { api, member } = signedIn(args)
+  const mayRead = mayManage(member.role)
+  const { searchParams } = new URL(args.request.url)
+  const asked = Object.fromEntries(
+    names.flatMap((name) => (searchParams.get(name) ? [[name, searchParams.get(name)!]] : [])),
+  )
+  const cursor = searchParams.get('cursor') ?? ''
+  const [{ status, ...page }, credentials] = mayRead
+    ? await Promise.all([pageOf(api, asked, cursor, member.timeZone), credentialsOf(api)])
+    : [nothing, { keys: [], apps: [] }]
+  return json({ mayRead, asked, isFirstPage: !cursor, ...page, ...credentials }, status)
+}
+
+type Found = { status: number; calls: KeptRequest[]; nextCursor: string | null; faults: Fault[] }
+
+const nothing: Found = { status: 200, calls: [], nextCursor: null, faults: [] }
+
+type Wanted = Parameters<Api['requests']['list']>[0]
+
+/** A page of calls, or what is wrong with the filters. */
+async function pageOf(api: Api, asked: Record<string, string>, cursor: string, zone: string): Promise<Found> {
+  const { from, to, ...rest } = asked
+  const days = {
+    ...(from ? { from: instantAt(from, '00:00', zone) } : {}),
+    ...(to ? { to: instantAt(to, '24:00', zone) } : {}),
+  }
+  const wanted = { ...rest, ...days, limit: PageLimit, ...(cursor ? { cursor } : {}) } as Wanted
+  try {
+    const { data, nextCursor } = await api.requests.list(wanted)
+    return { ...nothing, calls: data, nextCursor }
+  } catch (error) {
+    const { status, errors } = problemOf(error)
+    return { ...nothing, status, faults: errors }
+  }
+}
+
+// What is no day is left to the schema to refuse.
+function instantAt(day: string, time: string, zone: string): string {
+  return instantOf(day, time, zone)?.toISOString() ?? day
+}
+
+async function credentialsOf(api: Api) {
+  const [keys, apps] = await Promise.all([api.keys.list(), api.approvedApps.list()])
+  const named = ({ id, name }: { id: string; name: string }) => ({ id, name })
+  return { keys: keys.map(named), apps: apps.map(named) }
+}
+
+export default function Requests() {
+  const { mayRead, calls } = useLoaderData<typeof loader>()
+  if (!mayRead)
+    return (
+      <PageHead
+        title="Developers › Requests"
+        lead="Owners and admins of this organisation read here what its programs asked."
+      />
+    )
+  return (
+    <>
+      <PageHead
+        title="Developers › Requests"
+        lead={
+          <>
+            What keys and apps asked of the{' '}
+            <Link to="/docs" className="text-accent-ink underline underline-offset-2">
+              API
+            </Link>{' '}
+            in the last 7 days, newest first. No bodies are kept.
+          </>
+        }
+      />
+      <CallFilters />
+      {calls.length > 0 ? (
+        <ol className="mb-6 divide-y divide-line rounded-2xl border border-line bg-panel shadow-sm">
+          {calls.map((call) => (
+            <li key={call.id} className="px-4 py-3.5 sm:px-5">
+              <ApiCall call={call} />
+            </li>
+          ))}
+        </ol>
+      ) : (
+        <NoCalls />
+      )}
+      <Paging />
+    </>
+  )
+}
+
+function NoCalls() {
+  const { asked, isFirstPage, faults } = useLoaderData<typeof loader>()
+  if (faults.length > 0) return null
+  if (Object.keys(asked).length > 0 || !isFirstPage)
+    return (
+      <Empty icon={<ListTree aria-hidden />} title="None here">
+        <p>No call of the last 7 days is like that.</p>
+      </Empty>
+    )
+  return (
+    <Empty icon={<ListTree aria-hidden />} title="Nothing was asked yet">
+      <p>Each call with a key or a token of this organisation shows up here a second later, with what went wrong.</p>
+      <ButtonLink to="/settings/developers/access">Make a key</ButtonLink>
+    </Empty>
+  )
+}
+
+function Paging() {
+  const { asked, isFirstPage, nextCursor } = useLoaderData<typeof loader>()
+  const to = (more: Record<string, string>) => `${Path}?${new URLSearchParams({ ...asked, ...more })}`
+  if (isFirstPage && !nextCursor) return null
+  return (
+    <nav aria-label="Pages" className="flex justify-between">
+      {isFirstPage ? <span /> : <ButtonLink to={to({})}>To the newest</ButtonLink>}
+      {nextCursor ? <ButtonLink to={to({ cursor: nextCursor })}>Older</ButtonLink> : null}
+    </nav>
+  )
+}
