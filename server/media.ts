@@ -11,6 +11,7 @@ import type * as answers from './answers.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure } from './errors.ts'
 import { ById, ListMedia, UpdateMedia, UploadFile, UploadFromUrl } from './forms.ts'
+import { onceWhileHeld } from './idempotency.ts'
 import { type Accepted, acceptImage } from './images.ts'
 import { bytesAtMost, MediaError, typeOf, videoTypeOf } from './media-format.ts'
 import { reachesMedia, type Who } from './reach.ts'
@@ -25,21 +26,11 @@ export const media = router({
 
   uploadFromUrl: needs('media:write')
     .input(UploadFromUrl)
-    .mutation(async ({ ctx, input }): Promise<Media> => {
-      const path = await ctx.files.temporary()
-      try {
-        await ctx.outbound.download(input.url, { to: path, maxBytes: bytesAtMost })
-        return await storeMedia(ctx, path, input.alt ?? '')
-      } catch (error) {
-        if (error instanceof OutboundError)
-          throw new Failure('media_fetch_failed', { detail: error.message, cause: error })
-        if (error instanceof Failure && error.failure === 'media_not_accepted')
-          throw new Failure('media_fetch_failed', { detail: error.detail, cause: error })
-        throw error
-      } finally {
-        await rm(path, { force: true })
-      }
-    }),
+    .mutation(({ ctx, input }) =>
+      onceWhileHeld<Media>(ctx, 'POST /media/upload-from-url', (finish) =>
+        fetchMedia(ctx, input.url, input.alt ?? '', finish),
+      ),
+    ),
 
   list: needs('media:read')
     .input(ListMedia)
@@ -134,26 +125,46 @@ function isReached(who: Who) {
   return and(eq(mediaTable.organisationId, who.organisationId), reachesMedia(who))
 }
 
+type Finish = (tx: Tx, media: Media) => Promise<void>
+
+async function fetchMedia(ctx: Context & { actor: Actor }, url: string, alt: string, finish: Finish): Promise<Media> {
+  const path = await ctx.files.temporary()
+  try {
+    await ctx.outbound.download(url, { to: path, maxBytes: bytesAtMost })
+    return await storeMedia(ctx, path, alt, finish)
+  } catch (error) {
+    if (error instanceof OutboundError) throw new Failure('media_fetch_failed', { detail: error.message, cause: error })
+    if (error instanceof Failure && error.failure === 'media_not_accepted')
+      throw new Failure('media_fetch_failed', { detail: error.detail, cause: error })
+    throw error
+  } finally {
+    await rm(path, { force: true })
+  }
+}
+
 /** Keep the file at `path`, or share what the organisation has of the same bytes: a row each, one file for all. */
 async function storeMedia(
   { db, env, files, actor }: Context & { actor: Actor },
   path: string,
   alt: string,
+  finish: Finish = async () => {},
 ): Promise<Media> {
   const { organisationId } = actor
   const { facts, store } = await accept(files, path)
   const own = (await keysOf(db, organisationId, facts.sha256)) ? null : await store()
-  const { row, shared } = await db.transaction(async (tx) => {
+  const { media, shared } = await db.transaction(async (tx) => {
     await lockBytes(tx, [{ organisationId, sha256: facts.sha256 }])
     const shared = await keysOf(tx, organisationId, facts.sha256)
     const keys = shared ?? own ?? (await store()) // the one that was to be shared was removed meanwhile
     const values = { organisationId, createdById: actor.id, alt, ...facts, ...keys }
     const [row] = await tx.insert(mediaTable).values(values).returning()
-    return { row: row!, shared }
+    const media = showMedia(row!, env.appUrl)
+    await finish(tx, media)
+    return { media, shared }
   })
   // Not after a failure: whether the row is there is then unknown. What is in nobody's use is swept.
   if (own && shared) for (const key of Object.values(own)) if (key) await files.remove(key)
-  return showMedia(row, env.appUrl)
+  return media
 }
 
 async function accept(files: Files, path: string): Promise<Accepted> {

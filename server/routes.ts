@@ -104,7 +104,7 @@ export const routes: Route[] = [
   },
   {
     ...{ method: 'post', path: '/media/upload-from-url', status: 201, does: 'media.uploadFromUrl', answer: Media },
-    ...{ body: 'json', location: '/media/', refusals: ['media_fetch_failed'] },
+    ...{ body: 'json', idempotent: true, location: '/media/', refusals: ['media_fetch_failed'] },
     about: 'Take in an image or a video from a public address',
     example: { url: 'https://images.example/lake.jpg', alt: 'A lake at dawn' },
   },
