@@ -35,7 +35,10 @@ test('a call is kept within seconds: when, what, by whom, how it ended and how l
   const before = Date.now()
   const answer = await w.call('GET', `/posts?status=DRAFT&limit=2`)
   const kept = await keptOf(answer)
-  const [key] = await w.db.select().from(apiKeys).where(eq(apiKeys.keyHash, digest(w.key)))
+  const [key] = await w.db
+    .select()
+    .from(apiKeys)
+    .where(eq(apiKeys.keyHash, digest(w.key)))
   expect(kept).toEqual({
     ...{ id: expect.any(String), at: expect.any(String), requestId: idOf(answer), durationMs: expect.any(Number) },
     ...{ method: 'GET', path: '/public/v1/posts', status: 200, problem: null },
