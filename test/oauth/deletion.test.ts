@@ -10,22 +10,21 @@ beforeAll(async () => {
 })
 afterAll(() => f.end())
 
-const newApp = () => anApp(f.maker)
 const statusOf = async (token: string) => (await me(f, token)).status
-const names = async () => (await f.approver.api.approvedApps.list()).map(({ id }) => id)
+const isApproved = async ({ id }: TestApp) => (await f.approver.api.approvedApps.list()).some((app) => app.id === id)
 const waiting = async () =>
   (await f.db.execute(sql`select from pg_stat_activity where wait_event_type = 'Lock'`)).length
 
 test('deleting an app ends its tokens, codes and open consents, and takes it out of Approved apps', async () => {
-  const app = await newApp()
+  const app = await anApp(f.maker)
   const [token, code] = [await aToken(f, app), await aCode(f, app)]
   const begun = await f.approver.api.authorize.begin({ query: queryFor(app) })
   const request = begun.kind === 'consent' ? begun.consent.request : ''
-  expect(await names()).toContain(app.id)
+  expect(await isApproved(app)).toBe(true)
   await f.maker.api.apps.delete({ id: app.id, name: app.name })
   expect(await statusOf(token)).toBe(401)
   expect((await exchange(f, app, code)).json.error).toBe('invalid_client')
-  expect(await names()).not.toContain(app.id)
+  expect(await isApproved(app)).toBe(false)
   const late = await f.approver.api.authorize.decide({ request, decision: 'approve' }).catch((error) => error.failure)
   expect(late).toBe('consent_expired')
   expect(await f.approver.api.authorize.begin({ query: queryFor(app) })).toMatchObject({ kind: 'refused' })
@@ -39,7 +38,7 @@ const ageCodes = ({ id }: TestApp) =>
 
 test('an app deleted while its codes are exchanged and used again, and its consents answered and revoked leaves no live token, and nothing fails', async () => {
   for (let round = 0; round < 12; round++) {
-    const app = await newApp()
+    const app = await anApp(f.maker)
     const used = await aCode(f, app)
     await exchange(f, app, used)
     await ageCodes(app)
@@ -64,7 +63,7 @@ test('an app deleted while its codes are exchanged and used again, and its conse
 })
 
 test('a code used again while its app is deleted waits for its turn: the one is refused, the other done', async () => {
-  const app = await newApp()
+  const app = await anApp(f.maker)
   const code = await aCode(f, app)
   await exchange(f, app, code)
   await ageCodes(app)
@@ -81,7 +80,7 @@ test('a code used again while its app is deleted waits for its turn: the one is 
 })
 
 test('an exchange that is half done when its app is deleted ends first, and its token with the app', async () => {
-  const app = await newApp()
+  const app = await anApp(f.maker)
   const code = await aCode(f, app)
   const ended = await f.db.transaction(async (tx) => {
     await tx.execute(sql`lock table activity in exclusive mode`) // the code is redeemed, and not told of yet
