@@ -44,7 +44,8 @@ const offReasons = {
 /** What to do about it. */
 export function cureOf({ offReason, status }: State): string {
   if (offReason === 'person') return 'Nothing is sent to it until you switch it on.'
-  if (status === 'OFF') return 'Mend the receiver, then switch it on. What it missed can be sent again from its log.'
+  if (status === 'OFF')
+    return 'Mend the receiver, then switch it on. What waited for it then can be sent again from its log.'
   return 'Look in its log at what it answers and mend it: what waits is sent by itself then. After three days of failing it is switched off.'
 }
 
