@@ -199,6 +199,7 @@ async function find(db: Db | Tx, actor: Actor, id: string, isLocked = false): Pr
   const query = db.select().from(webhooksTable).where(isIt(actor, id))
   const [row] = await (isLocked ? query.for('update') : query)
   if (!row) throw new Failure('not_found')
+  demandHearing(actor, row.events as EventType[]) // or it could turn it to an address of its own, or read its log
   return row
 }
 
@@ -220,9 +221,9 @@ function demandOn({ offSince }: WebhookRow): void {
   if (offSince) throw new Failure('webhook_off')
 }
 
-/** Throws `insufficient_scope`: being told of something takes what reading it takes. */
+/** Throws `insufficient_scope`: being told of something takes what reading it takes, and of nothing can nobody be told. */
 function demandHearing(actor: Actor, events: EventType[]): void {
-  for (const type of events) demandScope(actor, scopeFor(type))
+  for (const type of events.length > 0 ? events : eventTypes) demandScope(actor, scopeFor(type))
 }
 
 function mayHear(actor: Actor, type: EventType): boolean {

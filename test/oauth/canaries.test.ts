@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { challengeOf } from '../../server/secrets.ts'
 import { aBrowser } from '../server/browser.ts'
+import { formsOf, wholeDatabase } from '../whole-database.ts'
 import { aCode, basic, browsed, credentials, exchange, type Flow, me, openFlow, post, queryFor, send } from './flow.ts'
 
 // Every secret that passes through, put through every flow; then the whole database and the log are searched for it.
@@ -124,41 +125,9 @@ function sessionIn(cookie: string): string {
   return cookie.split('=')[1]!
 }
 
-/** Every row of every table, as text; bytes both as hexadecimal and read as text. */
-async function wholeDatabase(): Promise<Map<string, string>> {
-  const columns = await f.db.execute<{ schema: string; table: string; column: string; isBytes: boolean }>(sql`
-    select c.table_schema as schema, c.table_name as table, c.column_name as column, c.data_type = 'bytea' as "isBytes"
-    from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
-    where t.table_type = 'BASE TABLE' and c.table_schema not in ('pg_catalog', 'information_schema')`)
-  const found = new Map<string, string>()
-  for (const { schema, table, column, isBytes } of columns) {
-    const name = sql`${sql.identifier(schema)}.${sql.identifier(table)}`
-    const value = isBytes
-      ? sql`encode(${sql.identifier(column)}, 'hex') || ' ' || encode(${sql.identifier(column)}, 'escape')`
-      : sql`${sql.identifier(column)}::text`
-    const [row] = await f.db.execute<{ all: string | null }>(
-      sql`select string_agg(${value}, E'\n') as all from ${name}`,
-    )
-    found.set(`${schema}.${table}.${column}`, row?.all ?? '')
-  }
-  return found
-}
-
-/** The forms under which a secret could still be used: as it is, encoded, as hexadecimal, as base64. */
-function formsOf(secret: string): string[] {
-  const bytes = Buffer.from(secret)
-  return [
-    secret,
-    encodeURIComponent(secret),
-    bytes.toString('hex'),
-    bytes.toString('base64'),
-    bytes.toString('base64url'),
-  ]
-}
-
 test('neither the database, nor the log, nor an answer holds a secret that could be used', async () => {
   const secrets = await runEveryFlow()
-  const database = await wholeDatabase()
+  const database = await wholeDatabase(f.db)
   expect(database.get('public.app_secrets.last4')).toContain(f.app.clientSecret.slice(-4)) // the search does see
   expect(database.get('public.api_keys.key_hash')).not.toBe('')
   expect(f.log()).toContain('/oauth/token')
