@@ -1,13 +1,14 @@
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3'
 import type { Bucket } from './env.ts'
 import { demandKey, FileNotFound, type Files, type Range, temporaryIn } from './files.ts'
+import { cleared } from './pieces.ts'
 
 const Prefix = 'files/'
-const PartBytes = 8 * 1024 * 1024 // 10,000 parts at most: 80 GB
+const PartBytes = 5 * 1024 * 1024 // the least that Amazon takes; 10,000 parts at most
 const PartsAtOnce = 2 // each is held in memory
 
 type Sdk = typeof import('@aws-sdk/client-s3')
@@ -25,9 +26,9 @@ export async function s3Files(dataDir: string, bucket: Bucket): Promise<Files> {
   const temporary = temporaryIn(join(dataDir, 'files/temporary'))
   return {
     write: (key, source) => upload(store, key, source),
-    adopt: (key, path) => upload(store, key, createReadStream(path)),
+    adopt: (key, path) => upload(store, key, Readable.from(cleared(createReadStream(path)))),
     bytesOf: async (key) => Number((await head(store, key)).ContentLength),
-    read: async (key, range) => (await get(store, key, range)).Body as Readable,
+    read: async (key, range) => Readable.from(cleared((await get(store, key, range)).Body as Readable)),
     readAll: async (key) => buffer((await get(store, key)).Body as Readable),
     remove: (key) => remove(store, key),
     list: (prefix, time) => list(store, prefix, time),

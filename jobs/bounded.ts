@@ -1,3 +1,5 @@
+import { cleared } from '../db/pieces.ts'
+
 /** How many bytes a body may have: always the same, or as its beginning (of up to 4,100 bytes, shorter only if it ends) tells. */
 export type BytesAtMost = number | ((head: Uint8Array) => Promise<number>)
 
@@ -12,7 +14,7 @@ export async function* bounded(
   let head: Uint8Array[] | null = typeof atMost === 'number' ? null : []
   let most = typeof atMost === 'number' ? atMost : Number.POSITIVE_INFINITY // for the moment: a head is small
   let bytes = 0
-  for await (const chunk of source) {
+  for await (const chunk of cleared(source)) {
     bytes += chunk.length
     head?.push(chunk)
     if (head && bytes >= HeadBytes && typeof atMost === 'function') {

@@ -1,10 +1,8 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { realpath, stat } from 'node:fs/promises'
+import { open, realpath, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, extname, join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { z } from 'zod'
 import type { Files } from '../db/files.ts'
@@ -16,6 +14,7 @@ const PixelsASideAtMost = 8192
 const HoursAtMost = 12
 const ProbeMs = 10_000
 const ProbeHeapMegabytes = 64
+const PieceBytes = 256 * 1024
 
 const Probed = z.object({ mime: z.string(), width: z.number(), height: z.number(), seconds: z.number() })
 type Probed = z.infer<typeof Probed>
@@ -83,8 +82,14 @@ function demandSize(width: number, height: number): void {
   throw new MediaError('media_dimensions_too_large', message)
 }
 
+// Into one piece of memory again and again: a gigabyte of pieces would be thrown away faster than they are collected.
 async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256')
-  await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash)
-  return hash.digest('hex')
+  const piece = Buffer.alloc(PieceBytes)
+  await using file = await open(path)
+  for (;;) {
+    const { bytesRead } = await file.read(piece)
+    if (bytesRead === 0) return hash.digest('hex')
+    hash.update(piece.subarray(0, bytesRead))
+  }
 }
