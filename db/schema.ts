@@ -124,7 +124,9 @@ export type ChannelLimits = {
   urlsCountAs?: number | undefined // every link counts as so many, whatever its length
   mediaCount: number
   mediaTypes: string[]
-  mediaBytes?: number | undefined
+  mediaBytes?: number | undefined // of an image
+  videoBytes?: number | undefined
+  videoSeconds?: number | undefined
   altLength?: number | undefined
 }
 

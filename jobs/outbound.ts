@@ -1,10 +1,12 @@
 import { lookup as lookUpInDns } from 'node:dns/promises'
 import { type FileHandle, open, rm } from 'node:fs/promises'
+import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { Client, type Dispatcher } from 'undici'
 import { addressRule } from './address.ts'
 import { type BytesAtMost, bounded } from './bounded.ts'
 import { type Call, connectorFor, type Deadline, end, OutboundError, type Rules, reset } from './connection.ts'
+import { type Multipart, multipartOf } from './multipart.ts'
 
 export { OutboundError, type OutboundFault } from './connection.ts'
 
@@ -15,7 +17,7 @@ export type RequestOptions = {
   headers?: Record<string, string>
   json?: unknown
   form?: URLSearchParams
-  multipart?: FormData
+  multipart?: Multipart
   body?: Uint8Array | string
   signal?: AbortSignal
   timeoutMs?: number // the whole call; 15,000 unless told
@@ -143,12 +145,16 @@ function answerFrom({ statusCode: status, headers }: Dispatcher.ResponseData, bo
 }
 
 async function payloadOf({ headers = {}, json, form, multipart, body }: RequestOptions) {
-  const given = json === undefined ? (form ?? multipart ?? (body as BodyInit | undefined)) : JSON.stringify(json)
-  const payload = new Response(given) // knows the content types and how multipart is written
+  const own = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  if (multipart) {
+    const streamed = multipartOf(multipart)
+    return { headers: { ...own, ...streamed.headers }, body: Readable.from(streamed.body) }
+  }
+  const given = json === undefined ? (form ?? (body as BodyInit | undefined)) : JSON.stringify(json)
+  const payload = new Response(given) // knows the content types
   const type = json === undefined ? payload.headers.get('content-type') : 'application/json'
-  const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
   return {
-    headers: { ...(type && { 'content-type': type }), ...Object.fromEntries(own) },
+    headers: { ...(type && { 'content-type': type }), ...own },
     body: given === undefined ? null : Buffer.from(await payload.arrayBuffer()),
   }
 }

@@ -141,10 +141,11 @@ async function contentOf({ db, files, appUrl }: Deps, { id, organisationId }: Cl
     from deliveries d join posts p on p.id = d.post_id
     where d.id = ${id} and d.organisation_id = ${organisationId}`)
   if (!post) throw new PublishError('refused', 'The post is gone.', { code: 'post_gone' })
-  const media = post.media.map(({ file_key: key, mime, bytes, width, height, alt }) => ({
-    ...{ mime, bytes, width, height, alt },
+  const media = post.media.map(({ file_key: key, duration_ms: durationMs, mime, bytes, width, height, alt }) => ({
+    ...{ mime, bytes, width, height, durationMs, alt },
     url: `${appUrl}/files/${key}`,
     read: () => files.readAll(key).catch(refuseIfGone),
+    stream: () => files.read(key).catch(refuseIfGone),
   }))
   return { text: post.content, media }
 }
@@ -161,6 +162,7 @@ type MediaRow = {
   bytes: number
   width: number | null
   height: number | null
+  duration_ms: number | null
   alt: string
 }
 

@@ -67,7 +67,9 @@ const Limits = z
     urlsCountAs: Count.optional().meta({ description: 'Each link counts as so many, whatever its length.' }),
     mediaCount: Count,
     mediaTypes: z.array(z.string()),
-    mediaBytes: Count.optional(),
+    mediaBytes: Count.optional().meta({ description: 'Of an image.' }),
+    videoBytes: Count.optional(),
+    videoSeconds: Count.optional(),
     altLength: Count.optional(),
   })
   .meta({ id: 'ChannelLimits', description: 'What the network takes of one post.' })

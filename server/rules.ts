@@ -19,7 +19,7 @@ export type Wanted = {
 }
 
 type ChannelFacts = { id: string; name: string; network: string; status: string; limits: ChannelLimits }
-type MediaFacts = { id: string; mime: string; bytes: number; alt: string }
+type MediaFacts = { id: string; mime: string; bytes: number; alt: string; durationMs: number | null }
 export type Facts = { now: Date; channels: ChannelFacts[]; media: MediaFacts[] }
 
 /**
@@ -35,7 +35,7 @@ export async function factsFor(tx: Tx, who: Who, wanted: Wanted): Promise<Facts>
         where organisation_id = ${who.organisationId} and ${reachesChannel(who, sql`id`)} and id = any(${sql.param(wanted.channelIds)}::uuid[])
         order by id for key share) c) as channels,
       (select coalesce(json_agg(m), '[]') from (
-        select id, mime, bytes, alt from media
+        select id, mime, bytes, alt, duration_ms as "durationMs" from media
         where organisation_id = ${who.organisationId} and ${reachesMedia(who)} and id = any(${sql.param(mediaIds)}::uuid[])
         order by id for key share) m) as media`)
   return { now: new Date(row!.now), channels: row!.channels, media: row!.media }
@@ -134,16 +134,21 @@ function textFaults(limits: ChannelLimits, on: string, { content, contentPath }:
 
 function mediaFaults(limits: ChannelLimits, on: string, { mediaIds, mediaPath }: Part, media: MediaFacts[]): Fault[] {
   const faults: Fault[] = []
-  const add = (path: string, message: string) => faults.push({ path, code: 'media_not_supported', message })
+  const add = (path: string, message: string, code = 'media_not_supported') => faults.push({ path, code, message })
   if (mediaIds.length > limits.mediaCount)
     add(mediaPath, `${on} takes at most ${limits.mediaCount} files, this has ${mediaIds.length}.`)
   mediaIds.forEach((id, index) => {
     const file = media.find((candidate) => candidate.id === id)
     if (!file) return
     const path = `${mediaPath}[${index}]`
+    const kind = file.mime.startsWith('video/') ? 'videos' : 'files'
+    const bytes = kind === 'videos' ? limits.videoBytes : limits.mediaBytes
     if (!limits.mediaTypes.includes(file.mime)) add(path, `${on} does not take ${file.mime}.`)
-    if (limits.mediaBytes !== undefined && file.bytes > limits.mediaBytes)
-      add(path, `${on} takes files of up to ${limits.mediaBytes} bytes, this has ${file.bytes}.`)
+    if (bytes !== undefined && file.bytes > bytes)
+      add(path, `${on} takes ${kind} of up to ${bytes} bytes, this has ${file.bytes}.`)
+    const seconds = Math.ceil((file.durationMs ?? 0) / 1000)
+    if (limits.videoSeconds !== undefined && seconds > limits.videoSeconds)
+      add(path, `${on} takes videos of up to ${limits.videoSeconds} seconds, this has ${seconds}.`, 'video_too_long')
     if (limits.altLength !== undefined && Array.from(file.alt).length > limits.altLength)
       add(path, `${on} takes alt texts of up to ${limits.altLength} characters.`)
   })

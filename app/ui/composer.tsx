@@ -7,7 +7,7 @@ import { Submit } from './button.tsx'
 import { ChannelChoice } from './channel-choice.tsx'
 import { Counters } from './counters.tsx'
 import { controlClass, FieldErrors } from './field.tsx'
-import { Images } from './images.tsx'
+import { MediaChoice } from './media-choice.tsx'
 import { type Picked, useUploads } from './uploads.ts'
 import { When } from './when.tsx'
 
@@ -49,7 +49,7 @@ export function Composer({
             rows={7}
             value={text}
             onChange={(event) => setText(event.currentTarget.value)}
-            onPaste={(event) => void uploads.add(imagesOf(event.clipboardData.files))}
+            onPaste={(event) => void uploads.add(mediaOf(event.clipboardData.files))}
             aria-invalid={problems.content ? true : undefined}
             aria-describedby="content-counters content-problems"
             className={`${controlClass} resize-y`}
@@ -57,7 +57,7 @@ export function Composer({
           <FieldErrors id="content-problems" errors={problems.content} />
           <Counters channels={going} text={text} />
         </div>
-        <Images uploads={uploads} problems={problems} />
+        <MediaChoice uploads={uploads} channels={going} problems={problems} />
         <When start={first} problems={problems} />
       </div>
       <Buttons post={post} isWaiting={uploads.coming > 0} />
@@ -104,7 +104,7 @@ function Buttons({ post, isWaiting }: { post: Post | null; isWaiting: boolean })
         </Submit>
       ) : null}
       <span role="status" className="w-full text-sm text-muted empty:hidden">
-        {isWaiting ? 'Images are still coming up.' : ''}
+        {isWaiting ? 'Files are still coming up.' : ''}
       </span>
     </div>
   )
@@ -124,6 +124,6 @@ function useFirstProblem(answered: Composed | null) {
   return form
 }
 
-function imagesOf(files: FileList): File[] {
-  return [...files].filter(({ type }) => type.startsWith('image/'))
+function mediaOf(files: FileList): File[] {
+  return [...files].filter(({ type }) => /^(image|video)\//.test(type))
 }

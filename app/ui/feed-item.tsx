@@ -1,6 +1,7 @@
 import { Fragment } from 'react'
 import type { Api } from '../../server/router.ts'
 import { Instant } from './instant.tsx'
+import { Video } from './video.tsx'
 
 type Item = Awaited<ReturnType<Api['feeds']['item']>>['item']
 
@@ -26,16 +27,20 @@ export function FeedItem({ item }: { item: Item }) {
           )}
         </p>
       ) : null}
-      {item.media.map(({ url, alt, width, height }) => (
-        <img
-          key={url}
-          src={url}
-          alt={alt}
-          {...(width && height ? { width, height } : {})}
-          loading="lazy"
-          className="mt-3 h-auto max-h-[32rem] w-auto max-w-full rounded-xl bg-sunken"
-        />
-      ))}
+      {item.media.map(({ url, mime, alt, width, height }) =>
+        mime.startsWith('video/') ? (
+          <Video key={url} src={url} name={alt || 'Video'} className="mt-3 max-h-[32rem] max-w-full" />
+        ) : (
+          <img
+            key={url}
+            src={url}
+            alt={alt}
+            {...(width && height ? { width, height } : {})}
+            loading="lazy"
+            className="mt-3 h-auto max-h-[32rem] w-auto max-w-full rounded-xl bg-sunken"
+          />
+        ),
+      )}
     </>
   )
 }

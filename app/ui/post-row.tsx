@@ -41,7 +41,7 @@ function Images({ count }: { count: number }) {
     <span className="flex items-center gap-1 text-xs text-muted">
       <Image aria-hidden className="size-4" />
       <span aria-hidden>{count}</span>
-      <span className="sr-only">{count === 1 ? '1 image' : `${count} images`}</span>
+      <span className="sr-only">{count === 1 ? '1 file' : `${count} files`}</span>
     </span>
   )
 }

@@ -1,8 +1,9 @@
 import type { Post } from '../../jobs/post-view.ts'
 import type { Media } from '../../server/media.ts'
 import { Card } from './page.tsx'
+import { Video } from './video.tsx'
 
-type ShownMedia = Pick<Media, 'id' | 'url' | 'thumbnailUrl' | 'alt'>
+type ShownMedia = Pick<Media, 'id' | 'kind' | 'url' | 'thumbnailUrl' | 'alt'>
 
 /** A post that is no longer changed, as it was written. */
 export function PostShown({ post, media }: { post: Post; media: ShownMedia[] }) {
@@ -11,15 +12,19 @@ export function PostShown({ post, media }: { post: Post; media: ShownMedia[] }) 
       {post.content ? <p className="whitespace-pre-wrap break-words">{post.content}</p> : null}
       {media.length > 0 ? (
         <ul className={`grid grid-cols-2 gap-3 sm:grid-cols-3 ${post.content ? 'mt-4' : ''}`}>
-          {media.map(({ id, url, thumbnailUrl, alt }) => (
+          {media.map(({ id, kind, url, thumbnailUrl, alt }) => (
             <li key={id}>
-              <a href={url} className="block">
-                <img
-                  src={thumbnailUrl ?? url}
-                  alt={alt || 'Image without alt text'}
-                  className="aspect-video w-full rounded-lg bg-sunken object-cover"
-                />
-              </a>
+              {kind === 'video' ? (
+                <Video src={url} name={alt || 'Video without alt text'} className="aspect-video w-full" />
+              ) : (
+                <a href={url} className="block">
+                  <img
+                    src={thumbnailUrl ?? url}
+                    alt={alt || 'Image without alt text'}
+                    className="aspect-video w-full rounded-lg bg-sunken object-cover"
+                  />
+                </a>
+              )}
               {alt ? <p className="mt-1 line-clamp-2 text-xs text-muted">{alt}</p> : null}
             </li>
           ))}

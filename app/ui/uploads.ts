@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import type { Media } from '../../server/media.ts'
 
-export type Picked = Pick<Media, 'id' | 'url' | 'thumbnailUrl' | 'alt'>
+export type Picked = Pick<Media, 'id' | 'kind' | 'url' | 'thumbnailUrl' | 'alt'>
 type Refused = { name: string; problem: string }
 
-/** The images of a post that is being written: those it has, and those that come up while the person goes on writing. */
+/** The files of a post that is being written: those it has, and those that come up while the person goes on writing. */
 export function useUploads(initial: Picked[]) {
   const [media, setMedia] = useState(initial)
   const [coming, setComing] = useState(0)

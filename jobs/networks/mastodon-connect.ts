@@ -49,6 +49,7 @@ const Instance = z.object({
         .object({
           supported_mime_types: z.array(z.string()).optional().catch(undefined),
           image_size_limit: count,
+          video_size_limit: count,
           description_limit: count,
         })
         .optional()
@@ -172,6 +173,7 @@ async function limitsOf(instance: string, outbound: Outbound): Promise<ChannelLi
     mediaCount: statuses?.max_media_attachments ?? 4,
     mediaTypes: OurMediaTypes.filter((type) => types.includes(type)),
     ...(media?.image_size_limit ? { mediaBytes: media.image_size_limit } : {}),
+    ...(media?.video_size_limit ? { videoBytes: media.video_size_limit } : {}),
     ...(media?.description_limit ? { altLength: media.description_limit } : {}),
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
+import type { Multipart } from '../multipart.ts'
 import type { Answer } from '../outbound.ts'
 import { bodyOf, failureOf, plainReason, readAs, recordOf, WebAddress } from './answers.ts'
 import { mastodonConnecting } from './mastodon-connect.ts'
@@ -7,7 +8,7 @@ import { findStatus } from './mastodon-find.ts'
 import { type Content, type Network, type PostMedia, type Publication, PublishError, type Session } from './network.ts'
 
 const Name = 'Mastodon'
-const UploadTimeoutMs = 120_000
+const UploadTimeoutMs = 280_000 // a video takes its time; all of preparing has 5 min
 const ListBytes = 8 * 1024 * 1024
 const FirstPollMs = 250
 const LongestPollMs = 5000
@@ -61,11 +62,10 @@ async function send(
 /** https://docs.joinmastodon.org/methods/media/#v2. v1 is the same, but ends only when the file is processed. */
 async function upload(file: PostMedia, session: Session): Promise<string> {
   const { instance, token } = Credential.parse(session.credential)
-  const form = new FormData()
-  const bytes = (await file.read()) as Uint8Array<ArrayBuffer>
-  form.set('file', new File([bytes], `media.${file.mime.split('/')[1]}`, { type: file.mime }))
-  form.set('description', file.alt)
-  const options = { multipart: form, timeoutMs: UploadTimeoutMs }
+  const { mime: type, bytes, stream: open } = file
+  const name = `media.${type.split('/')[1]}`
+  const multipart = { fields: { description: file.alt }, file: { field: 'file', name, type, bytes, open } }
+  const options = { multipart, timeoutMs: UploadTimeoutMs }
   let answer = await call('POST', `${instance}/api/v2/media`, session, options)
   if (answer.status === 404) answer = await call('POST', `${instance}/api/v1/media`, session, options)
   if (!answer.ok) throw failure(answer, token)
@@ -89,7 +89,7 @@ function call(
   method: 'GET' | 'POST',
   url: string,
   { credential, outbound, signal }: Session,
-  options: { headers?: Record<string, string>; json?: unknown; multipart?: FormData } & Limits = {},
+  options: { headers?: Record<string, string>; json?: unknown; multipart?: Multipart } & Limits = {},
 ): Promise<Answer> {
   const headers = { ...options.headers, authorization: `Bearer ${Credential.parse(credential).token}` }
   return outbound.request(method, url, { ...options, headers, signal })

@@ -12,7 +12,9 @@ export type PostMedia = {
   height: number | null
   alt: string
   url: string // public address, for networks that fetch it themselves
-  read: () => Promise<Uint8Array>
+  durationMs: number | null // of a video
+  read: () => Promise<Uint8Array> // whole: for images, which are small
+  stream: () => Promise<AsyncIterable<Uint8Array>>
 }
 
 /** What is to be published, as the person wrote it. */

@@ -1,6 +1,7 @@
 import type { Page } from '@playwright/test'
 import sharp from 'sharp'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { aVideo } from '../video.ts'
 import { type BrowserSite, browserSite, connectFeed, signUp, withChromium } from './browser.ts'
 
 const hasChromium = withChromium()
@@ -47,7 +48,7 @@ test('a post with an image and its alt text goes out, and waits for the image to
   await page.getByLabel('Text', { exact: true }).fill('With a picture')
   await page.getByLabel('Add media').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer })
   await page.getByRole('button', { name: 'Publish now', disabled: true }).click({ force: true })
-  await page.getByText('Images are still coming up.').waitFor()
+  await page.getByText('Files are still coming up.').waitFor()
   held.resolve()
   await page.getByLabel('Alt text').fill('Nothing but teal')
   await page.getByRole('button', { name: 'Publish now' }).click()
@@ -59,10 +60,30 @@ test('a post with an image and its alt text goes out, and waits for the image to
   expect(await image.evaluate((element: HTMLImageElement) => element.naturalWidth)).toBe(40)
 })
 
+test('a video is shown with its buttons, and goes out on a channel that takes it', async () => {
+  const buffer = await aVideo('webm')
+  expect(await page.getByLabel('Add media').getAttribute('accept')).toContain('video/webm')
+  await page.getByLabel('My feed').check()
+  await page.getByLabel('Text', { exact: true }).fill('With a video')
+  await page.getByLabel('Add media').setInputFiles({ name: 'a.webm', mimeType: 'video/webm', buffer })
+  const preview = page.getByRole('group', { name: 'Video 1' }).locator('video')
+  await preview.waitFor()
+  expect(await preview.getAttribute('controls')).not.toBeNull()
+  await page.getByLabel('Alt text').fill('A field')
+  await page.getByRole('button', { name: 'Publish now' }).click()
+
+  await page.getByRole('status').getByText('Published').waitFor()
+  await page.goto(`/feeds/${channelId}`)
+  const shown = page.locator('video[aria-label="A field"]')
+  await shown.waitFor()
+  await page.waitForFunction(() => (document.querySelector('video')?.readyState ?? 0) >= 1) // its length is known
+  expect(await shown.evaluate((element: HTMLVideoElement) => [element.duration, element.videoWidth])).toEqual([2, 64])
+})
+
 test('a file that is no picture is refused with its name, and nothing of it is kept', async () => {
   const files = [{ name: 'page.png', mimeType: 'image/png', buffer: Buffer.from('<html></html>') }]
   await page.getByLabel('Add media').setInputFiles(files)
-  await page.getByText('page.png: The file is not a').waitFor()
+  await page.getByText('page.png: The file is neither a').waitFor()
   expect(await page.getByLabel('Alt text').count()).toBe(0)
 })
 

@@ -1,4 +1,5 @@
 import { createServer, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import { createServer as createTlsServer } from 'node:tls'
 import { expect, test } from 'vitest'
 import type { OutboundFault } from '../../jobs/outbound.ts'
@@ -11,8 +12,9 @@ test('json, form, multipart and bytes arrive as what they are, with the answer a
       .writeHead(201, { 'X-Two': ['a', 'b'] })
       .end(JSON.stringify({ url: request.url, head: request.headers, body }))
   })
-  const multipart = new FormData()
-  multipart.set('file', new File(['picture'], 'a.png', { type: 'image/png' }))
+  const open = async () => Readable.from([Buffer.from('pict'), Buffer.from('ure')])
+  const file = { field: 'file', name: 'a.png', type: 'image/png', bytes: 7, open }
+  const multipart = { fields: { description: 'Zeilen\r\nümlaut' }, file }
 
   const json = await outbound().post(`${origin}/a?b=c#d`, {
     json: { a: 'ü' },
@@ -41,6 +43,35 @@ test('json, form, multipart and bytes arrive as what they are, with the answer a
   })
   expect(parts.text()).toContain('filename=\\"a.png\\"')
   expect(bytes.json()).toMatchObject({ body: 'raw', head: { 'content-type': 'image/png', 'content-length': '3' } })
+})
+
+test('a file goes up as fast as the server reads it, and is never held whole', async () => {
+  const MiB = 1024 * 1024
+  const read = { bytes: 0 }
+  const gate = Promise.withResolvers<void>()
+  const { origin } = await answering(async (request, response) => {
+    await gate.promise
+    let bytes = 0
+    for await (const chunk of request) bytes += (chunk as Buffer).length
+    response.end(JSON.stringify({ bytes, told: Number(request.headers['content-length']) }))
+  })
+  const open = async () =>
+    Readable.from(
+      (function* () {
+        for (let i = 0; i < 100; i++) {
+          read.bytes += MiB
+          yield Buffer.alloc(MiB)
+        }
+      })(),
+    )
+  const file = { field: 'file', name: 'a.mp4', type: 'video/mp4', bytes: 100 * MiB, open }
+  const sending = outbound().post(origin, { multipart: { fields: {}, file } })
+  await until(() => expect(read.bytes).toBeGreaterThan(0))
+  await new Promise((done) => setTimeout(done, 500)) // what would be read without being asked for has had its time
+  expect(read.bytes).toBeLessThan(40 * MiB)
+  gate.resolve()
+  const { bytes, told } = (await sending).json() as { bytes: number; told: number }
+  expect([bytes === told, bytes > 100 * MiB, read.bytes]).toEqual([true, true, 100 * MiB])
 })
 
 test('a redirect is an answer like another, and what it points at is not called', async () => {

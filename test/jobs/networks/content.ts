@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
 import sharp from 'sharp'
 import type { PostMedia } from '../../../jobs/networks/network.ts'
+import { aVideo } from '../../video.ts'
 
 /** A text that no other post has. */
 export function aText(): string {
@@ -25,10 +27,24 @@ export async function aNoisyImage({ width, height }: { width: number; height: nu
   return mediaOf(bytes, { mime: 'image/png', width, height, alt: 'Noise' })
 }
 
+/** A video of two seconds. */
+export async function someVideo(): Promise<PostMedia> {
+  return mediaOf(await aVideo('mp4'), { mime: 'video/mp4', width: 64, height: 48, alt: 'A field' })
+}
+
 function mediaOf(
   bytes: Buffer,
   { mime, width, height, alt }: { mime: string; width: number; height: number; alt: string },
 ): PostMedia {
   const url = `https://punctual.test/media/${randomUUID()}`
-  return { mime, bytes: bytes.length, width, height, alt, url, read: async () => bytes }
+  const facts = {
+    mime,
+    bytes: bytes.length,
+    width,
+    height,
+    durationMs: mime.startsWith('video/') ? 2000 : null,
+    alt,
+    url,
+  }
+  return { ...facts, read: async () => bytes, stream: async () => Readable.from([bytes]) }
 }

@@ -62,6 +62,15 @@ test('a server without PKCE and without the newer instance page is connected as 
   expect(account.limits).toMatchObject({ textLength: 900, mediaCount: 4 })
 })
 
+test('which videos it takes, and how large, is what the server says', async () => {
+  const server = await aServer()
+  const { kept } = await begin({ instance: server.url }, { redirectUri, state: 'st', outbound })
+  const media_attachments = { supported_mime_types: ['image/png', 'video/mp4', 'video/ogg'], video_size_limit: 1000 }
+  server.next('GET /api/v2/instance', { status: 200, body: { configuration: { media_attachments } } })
+  const { limits } = await finish(kept, { redirectUri, code: server.code, outbound })
+  expect(limits).toMatchObject({ mediaTypes: ['image/png', 'video/mp4'], videoBytes: 1000 })
+})
+
 test('an address of the account or its picture that is not on the web counts as absent', async () => {
   const server = await aServer()
   const { kept } = await begin({ instance: server.url }, { redirectUri, state: 'st', outbound })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mastodon } from '../../../jobs/networks/mastodon.ts'
 import type { Session } from '../../../jobs/networks/network.ts'
-import { anImage } from './content.ts'
+import { anImage, someVideo } from './content.ts'
 import { type HttpStand, httpContract, outboundToLoopback, ready, verdictOf } from './contract.ts'
 import { type FakeMastodon, fakeMastodon } from './mastodon.fake.ts'
 
@@ -71,6 +71,17 @@ describe('sending', () => {
     const { prepared } = await ready(it, images)
     expect(prepared).toMatchObject({ media_ids: ['m1', 'm2'] })
     expect(it.server.descriptions).toEqual(['first', 'second'])
+    await it.close()
+  })
+
+  test('a video goes up whole, as what it is, with its alternative text', async () => {
+    const it = await stand()
+    const video = await someVideo()
+    expect((await ready(it, [video])).prepared).toMatchObject({ media_ids: ['m1'] })
+    const [upload] = it.server.received.filter(({ route }) => route === 'POST /api/v2/media')
+    expect(`${upload?.body}`).toContain('filename="media.mp4"\r\nContent-Type: video/mp4')
+    expect(Buffer.from(upload!.body).includes(Buffer.from(await video.read()))).toBe(true)
+    expect(it.server.descriptions).toEqual(['A field'])
     await it.close()
   })
 
