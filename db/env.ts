@@ -99,7 +99,7 @@ export type Bucket = {
 export type Env = ReturnType<typeof readEnv>
 
 /**
- * The process's settings, checked; the table in README.md says what each does.
+ * The process's settings, checked; the table in docs/operations.md says what each does.
  *
  * Throws EnvError with one sentence a line for each variable that is wrong. An empty variable counts as absent.
  */
