@@ -4,7 +4,7 @@ import { FileNotFound, type Files, type Range } from '../db/files.ts'
 import type { Actor } from './actor.ts'
 import { addressOf } from './address.ts'
 import { Failure, problemFrom } from './errors.ts'
-import { receiveFile } from './request-body.ts'
+import { discardRest, receiveFile } from './request-body.ts'
 import { apiFor } from './router.ts'
 import type { Installation } from './trpc.ts'
 
@@ -70,8 +70,6 @@ function rangeOf(req: express.Request, bytes: number): Range | 'outside' | null 
   return start > end ? 'outside' : { start, end }
 }
 
-const LingerMs = 2000
-
 /** Take in one file of the composer (multipart, `file`). Answers `{ media }`, or `{ problem }` with a sentence for the person. */
 export async function takeFile(
   installation: Installation,
@@ -92,8 +90,6 @@ export async function takeFile(
     if (status >= 500) req.log.error({ err: error }, 'request failed')
     if (!req.complete) res.set('Connection', 'close')
     res.status(status).json({ problem: detail })
-    // The rest is read for a moment and thrown away: closed at once, the browser would see a reset and no answer.
-    if (!req.complete) setTimeout(() => req.destroy(), LingerMs).unref()
-    req.resume()
+    discardRest(req)
   }
 }

@@ -5,6 +5,7 @@ import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import busboy from 'busboy'
 import type { Files } from '../db/files.ts'
+import { cleared } from '../db/pieces.ts'
 import { bounded } from '../jobs/bounded.ts'
 import { Failure } from './errors.ts'
 import { bytesAtMost, sizeSentence, VideoBytesAtMost } from './media-format.ts'
@@ -81,6 +82,20 @@ export function boundBody(req: IncomingMessage, most: number): void {
   }
   req.pause() // or the first listener would set it flowing, with nobody there yet to keep what comes
   req.on('data', count).on('error', () => {})
+}
+
+const LingerMs = 2000
+
+/** Read what still comes of a refused body for a moment, and keep nothing: closed at once, the caller would see a reset and no answer. */
+export function discardRest(req: IncomingMessage): void {
+  const impatience = setTimeout(() => req.destroy(), LingerMs).unref()
+  discard(req)
+    .catch(() => {}) // they went away
+    .finally(() => clearTimeout(impatience))
+}
+
+async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of cleared(body));
 }
 
 async function readBytes(req: IncomingMessage, most: number): Promise<Uint8Array> {

@@ -8,7 +8,7 @@ import type { Scope } from './forms.ts'
 import type { Journal } from './journal.ts'
 import { openApi } from './openapi.ts'
 import { addressKey, demandRest, fieldsOf, type Quota, spend } from './rate-limit.ts'
-import { readJson, receiveFile } from './request-body.ts'
+import { discardRest, readJson, receiveFile } from './request-body.ts'
 import { apiFor, appRouter } from './router.ts'
 import { type Route, routes } from './routes.ts'
 import { isAccessToken, isApiKey } from './secrets.ts'
@@ -269,12 +269,6 @@ function challenge(baseUrl: string, req: Request): string {
 // RFC 6750 §3.1
 function scopeChallenge(scope: Scope): string {
   return `Bearer realm="punctual", error="insufficient_scope", scope="${scope}"`
-}
-
-// The rest of a refused body is read for a moment and thrown away: closed at once, the caller would see a reset and no answer.
-function discardRest(req: Request): void {
-  const impatience = setTimeout(() => req.destroy(), 2000).unref()
-  req.once('end', () => clearTimeout(impatience)).resume()
 }
 
 function logOf(req: Request): Logger {
