@@ -1,6 +1,5 @@
 import { getFormProps, useForm } from '@conform-to/react'
 import { Form, useLoaderData } from '@remix-run/react'
-import type { Scope as ScopeName } from '../../server/forms.ts'
 import type { loader } from '../routes/settings.developers.access.tsx'
 import { useZone } from './account.ts'
 import { useAnswer } from './answer.ts'
@@ -9,6 +8,7 @@ import { Copyable, Snippet } from './copy.tsx'
 import { Field, FieldErrors, FormErrors } from './field.tsx'
 import { Panel } from './page.tsx'
 import { scopeWords } from './scopes.ts'
+import { Tick } from './tick.tsx'
 
 /** The form that makes a key. */
 export function KeyForm() {
@@ -34,7 +34,13 @@ export function KeyForm() {
           <legend className="mb-2 text-sm font-medium">Scopes</legend>
           <div className="grid gap-2 sm:grid-cols-2">
             {scopes.map((scope) => (
-              <Scope key={scope} scope={scope} isChosen={chosen?.includes(scope) ?? false} />
+              <Tick
+                key={scope}
+                name="scopes"
+                value={scope}
+                isChosen={chosen?.includes(scope) ?? false}
+                about={scopeWords[scope]}
+              />
             ))}
           </div>
           <FieldErrors id={fields.scopes.errorId} errors={fields.scopes.errors} />
@@ -54,24 +60,6 @@ export function KeyForm() {
         </div>
       </Form>
     </Panel>
-  )
-}
-
-function Scope({ scope, isChosen }: { scope: ScopeName; isChosen: boolean }) {
-  return (
-    <label className="flex cursor-pointer gap-3 rounded-lg border border-line p-3 has-[:checked]:border-accent-ink has-[:checked]:bg-accent/5">
-      <input
-        type="checkbox"
-        name="scopes"
-        value={scope}
-        defaultChecked={isChosen}
-        className="mt-1 size-4 shrink-0 accent-accent"
-      />
-      <span className="min-w-0">
-        <code className="block font-mono text-sm">{scope}</code>
-        <span className="block text-sm text-muted">{scopeWords[scope]}</span>
-      </span>
-    </label>
   )
 }
 

@@ -1,12 +1,13 @@
 import { getFormProps, useForm } from '@conform-to/react'
 import { Form, Link } from '@remix-run/react'
 import type { ReactNode } from 'react'
-import { type EventType, eventTypes } from '../../server/forms.ts'
+import { eventTypes } from '../../server/forms.ts'
 import { useAnswer } from './answer.ts'
 import { Copyable } from './copy.tsx'
 import { eventWords } from './events.ts'
 import { Field, FieldErrors, FormErrors } from './field.tsx'
 import { Panel } from './page.tsx'
+import { Tick } from './tick.tsx'
 
 type Fields = { url: string; description: string; events: string[] }
 
@@ -59,28 +60,10 @@ function Group({ name, prefix, chosen }: GroupProps) {
         {eventTypes
           .filter((type) => type.startsWith(prefix))
           .map((type) => (
-            <Event key={type} type={type} isChosen={isChosen(type)} />
+            <Tick key={type} name="events" value={type} isChosen={isChosen(type)} about={eventWords[type]} />
           ))}
       </div>
     </fieldset>
-  )
-}
-
-function Event({ type, isChosen }: { type: EventType; isChosen: boolean }) {
-  return (
-    <label className="flex cursor-pointer gap-3 rounded-lg border border-line p-3 has-[:checked]:border-accent-ink has-[:checked]:bg-accent/5">
-      <input
-        type="checkbox"
-        name="events"
-        value={type}
-        defaultChecked={isChosen}
-        className="mt-1 size-4 shrink-0 accent-accent"
-      />
-      <span className="min-w-0">
-        <code className="block break-words font-mono text-sm">{type}</code>
-        <span className="block text-sm text-muted">{eventWords[type]}</span>
-      </span>
-    </label>
   )
 }
 
