@@ -3,9 +3,9 @@ import { useLoaderData } from '@remix-run/react'
 import { History } from 'lucide-react'
 import { shown, signedIn } from '../api.ts'
 import { mayManage } from '../may.ts'
-import { ButtonLink } from '../ui/button.tsx'
 import { Deed } from '../ui/deed.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
+import { Paging } from '../ui/paging.tsx'
 
 export const meta: MetaFunction = () => [{ title: 'Activity · Punctual' }]
 
@@ -41,15 +41,10 @@ export default function Activity() {
         </ol>
       ) : (
         <Empty icon={<History aria-hidden />} title="Nothing yet">
-          <p>The first key, app or approval shows up here.</p>
+          <p>The first key, app, approval or webhook shows up here.</p>
         </Empty>
       )}
-      {isFirstPage && !nextCursor ? null : (
-        <nav aria-label="Pages" className="flex justify-between">
-          {isFirstPage ? <span /> : <ButtonLink to="/settings/activity">To the newest</ButtonLink>}
-          {nextCursor ? <ButtonLink to={`/settings/activity?cursor=${nextCursor}`}>Older</ButtonLink> : null}
-        </nav>
-      )}
+      <Paging path="/settings/activity" isFirstPage={isFirstPage} nextCursor={nextCursor} />
     </>
   )
 }

@@ -10,6 +10,7 @@ import { ApiCall } from '../ui/api-call.tsx'
 import { ButtonLink } from '../ui/button.tsx'
 import { CallFilters } from '../ui/call-filters.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
+import { Paging } from '../ui/paging.tsx'
 import { instantOf } from '../zone.ts'
 
 export const meta: MetaFunction = () => [{ title: 'Developers › Requests · Punctual' }]
@@ -67,7 +68,7 @@ async function credentialsOf(api: Api) {
 }
 
 export default function Requests() {
-  const { mayRead, calls } = useLoaderData<typeof loader>()
+  const { mayRead, asked, isFirstPage, calls, nextCursor } = useLoaderData<typeof loader>()
   if (!mayRead)
     return (
       <PageHead
@@ -101,7 +102,7 @@ export default function Requests() {
       ) : (
         <NoCalls />
       )}
-      <Paging />
+      <Paging path={Path} filters={asked} isFirstPage={isFirstPage} nextCursor={nextCursor} />
     </>
   )
 }
@@ -120,17 +121,5 @@ function NoCalls() {
       <p>Each call with a key or a token of this organisation shows up here a second later, with what went wrong.</p>
       <ButtonLink to="/settings/developers/access">Make a key</ButtonLink>
     </Empty>
-  )
-}
-
-function Paging() {
-  const { asked, isFirstPage, nextCursor } = useLoaderData<typeof loader>()
-  const to = (more: Record<string, string>) => `${Path}?${new URLSearchParams({ ...asked, ...more })}`
-  if (isFirstPage && !nextCursor) return null
-  return (
-    <nav aria-label="Pages" className="flex justify-between">
-      {isFirstPage ? <span /> : <ButtonLink to={to({})}>To the newest</ButtonLink>}
-      {nextCursor ? <ButtonLink to={to({ cursor: nextCursor })}>Older</ButtonLink> : null}
-    </nav>
   )
 }

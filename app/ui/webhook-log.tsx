@@ -3,9 +3,10 @@ import { Form } from '@remix-run/react'
 import { ChevronRight, CircleCheck, CircleX, Clock, LoaderCircle } from 'lucide-react'
 import type { WebhookDelivery } from '../../server/webhook-log.ts'
 import { useAnswer } from './answer.ts'
-import { ButtonLink, Submit } from './button.tsx'
+import { Submit } from './button.tsx'
 import { FormErrors, Said } from './field.tsx'
 import { Instant } from './instant.tsx'
+import { Paging } from './paging.tsx'
 import { Pill } from './status.tsx'
 import { Tab } from './tab.tsx'
 import { useWebhook } from './webhook.ts'
@@ -19,7 +20,7 @@ const filters = [
 
 /** What was sent to a webhook and what it answered, newest first. */
 export function WebhookLog() {
-  const { webhook, log, status } = useWebhook()
+  const { webhook, log, status, asked } = useWebhook()
   const path = `/settings/developers/webhooks/${webhook.id}`
   return (
     <section aria-labelledby="log" className="rounded-2xl border border-line bg-panel shadow-sm">
@@ -54,7 +55,13 @@ export function WebhookLog() {
           {status ? 'None.' : 'Nothing was sent yet. What is sent is kept here for 30 days.'}
         </p>
       )}
-      <Pages path={path} />
+      <Paging
+        path={path}
+        filters={status ? { status } : {}}
+        isFirstPage={!asked.cursor}
+        nextCursor={log.nextCursor}
+        className="border-t border-line px-5 py-4 sm:px-6"
+      />
     </section>
   )
 }
@@ -67,21 +74,6 @@ function Resent() {
       <FormErrors form={form} />
       <Said>{said}</Said>
     </>
-  )
-}
-
-function Pages({ path }: { path: string }) {
-  const { log, status, asked } = useWebhook()
-  if (!asked.cursor && !log.nextCursor) return null
-  const to = (cursor?: string) => {
-    const query = new URLSearchParams({ ...(status ? { status } : {}), ...(cursor ? { cursor } : {}) })
-    return `${path}?${query}`
-  }
-  return (
-    <nav aria-label="Pages" className="flex justify-between border-t border-line px-5 py-4 sm:px-6">
-      {asked.cursor ? <ButtonLink to={to()}>To the newest</ButtonLink> : <span />}
-      {log.nextCursor ? <ButtonLink to={to(log.nextCursor)}>Older</ButtonLink> : null}
-    </nav>
   )
 }
 
@@ -133,7 +125,7 @@ function NextTry({ of: { status, nextAttemptAt, attempts } }: { of: WebhookDeliv
   return (
     <>
       {' '}
-      · next from <Instant at={nextAttemptAt} form="exact" /> on
+      · next try at <Instant at={nextAttemptAt} form="exact" /> or later
     </>
   )
 }
