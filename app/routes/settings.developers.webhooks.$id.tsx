@@ -8,7 +8,7 @@ import { PageHead } from '../ui/page.tsx'
 import { WebhookCard, WebhookPanel } from '../ui/webhook-card.tsx'
 import { SecretShown } from '../ui/webhook-form.tsx'
 import { WebhookLog } from '../ui/webhook-log.tsx'
-import { cureOf, Warning, Wrong } from '../ui/webhook-state.tsx'
+import { cureOf, isAmiss, Warning, Wrong } from '../ui/webhook-state.tsx'
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [
   { title: `${data ? `${new URL(data.webhook.url).host} · ` : ''}Developers › Webhooks · Punctual` },
@@ -74,7 +74,7 @@ export default function WebhookPage() {
       <PageHead title={`Developers › Webhooks › ${new URL(webhook.url).host}`} />
       {'saved' in asked ? <Notice>Saved.</Notice> : null}
       {'switched' in asked && isOn ? <Notice>It is switched on, and told of what happens from now on.</Notice> : null}
-      {webhook.offSince || webhook.failingSince ? (
+      {isAmiss(webhook) ? (
         <Warning>
           <p>
             This endpoint <Wrong of={webhook} />. {cureOf(webhook)}
@@ -96,6 +96,6 @@ export default function WebhookPage() {
   )
 }
 
-function isDue({ status, nextAttemptAt }: { status: string; nextAttemptAt: string | null }, nowMs: number): boolean {
-  return status === 'PENDING' && (nextAttemptAt === null || Date.parse(nextAttemptAt) <= nowMs)
+function isDue({ nextAttemptAt }: { nextAttemptAt: string | null }, nowMs: number): boolean {
+  return nextAttemptAt !== null && Date.parse(nextAttemptAt) <= nowMs
 }

@@ -9,7 +9,7 @@ import { Button, ButtonLink, Submit } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead, Panel } from '../ui/page.tsx'
 import { SecretShown, WebhookForm } from '../ui/webhook-form.tsx'
-import { cureOf, isTroubled, Warning, WebhookState, Wrong } from '../ui/webhook-state.tsx'
+import { cureOf, isAmiss, isTroubled, Warning, WebhookState, Wrong } from '../ui/webhook-state.tsx'
 
 export const meta: MetaFunction = () => [{ title: 'Developers › Webhooks · Punctual' }]
 
@@ -126,7 +126,7 @@ function List() {
               <WebhookState of={webhook} />
               {webhook.events.length} {webhook.events.length === 1 ? 'event' : 'events'}
             </p>
-            {webhook.offSince || webhook.failingSince ? (
+            {isAmiss(webhook) ? (
               <p className="mt-1 text-sm text-muted">
                 It <Wrong of={webhook} />.
               </p>

@@ -14,6 +14,11 @@ export function WebhookState({ of: webhook }: { of: State }) {
   return <Pill name="Active" icon={CircleCheck} tone="good" />
 }
 
+/** Whether there is anything to say of it: it is off, by whomever, or it fails. */
+export function isAmiss({ offSince, failingSince }: State): boolean {
+  return offSince !== null || failingSince !== null
+}
+
 /** Whether somebody must mend something: it fails, or was switched off by us for that. */
 export function isTroubled({ offReason, failingSince }: State): boolean {
   return offReason === 'failing' || offReason === 'gone' || (offReason === null && failingSince !== null)
