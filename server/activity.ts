@@ -4,7 +4,7 @@ import { activity as activityTable } from '../db/schema.ts'
 import { iso } from '../jobs/post-view.ts'
 import type { Actor } from './actor.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
-import { ListActivity } from './forms.ts'
+import { Paged } from './forms.ts'
 import { owner, router } from './trpc.ts'
 
 /** One thing that was done, for the trail of `organisationId`. `detail` holds names and ids, never a secret. */
@@ -39,13 +39,14 @@ export function recordBy(tx: Tx, { actor, address }: Doing, deed: OwnDeed): Prom
   return record(tx, { organisationId, by: { kind, id, name }, address, ...deed })
 }
 
-type Doing = { actor: Actor; address: string }
+/** Who does something, and from where. */
+export type Doing = { actor: Actor; address: string }
 type OwnDeed = Omit<Deed, 'by' | 'address' | 'organisationId'> & { organisationId?: string }
 
 export const activity = router({
   /** The organisation's trail, newest first. */
   list: owner
-    .input(ListActivity)
+    .input(Paged)
     .query(async ({ ctx: { db, organisationId }, input: { limit, cursor } }): Promise<Page<Entry>> => {
       const after = positionOf(cursor)
       const rows = await db.execute<Entry>(sql`

@@ -103,6 +103,8 @@ export const NewKey = z.strictObject({
 
 const limit = z.number().int().min(1).max(100).default(50)
 const cursor = z.string().max(500).optional()
+/** Which page of a list, where there are no filters. */
+export const Paged = z.strictObject({ limit, cursor })
 
 export const channelStatuses = ['ACTIVE', 'NEEDS_RECONNECT', 'PAUSED', 'DISCONNECTED'] as const
 export const ListChannels = z.strictObject({
@@ -259,8 +261,6 @@ export const ListWebhookDeliveries = z.strictObject({
   cursor,
 })
 export const WebhookDeliveryById = z.strictObject({ id: Id, deliveryId: Id })
-
-export const ListActivity = z.strictObject({ limit, cursor })
 
 export const requestMethods = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'] as const
 export const ListRequests = z.strictObject({
