@@ -248,6 +248,7 @@ function nextPage(baseUrl: string, req: Request, cursor: string): string {
 
 /** Answer `error` as application/problem+json (RFC 9457). What is our own fault goes to the log, and only there. */
 export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, res: Response, error: unknown): void {
+  if (error === req.errored) return void hangUp(req, res)
   const { status, code, title, detail, errors, retryAfterSeconds } = problemFrom(error)
   res.locals.problem = code
   if (status >= 500) logOf(req).error({ err: error }, 'request failed')
@@ -259,6 +260,12 @@ export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, re
   const body = { type, title, status, detail, code, requestId: req.id, errors }
   if (!req.complete) discardRest(req)
   res.status(status).type('application/problem+json').end(JSON.stringify(body))
+}
+
+// The body broke off: nobody is there to be answered, and nothing of ours failed.
+function hangUp(req: Request, res: Response): void {
+  logOf(req).info('the caller went away')
+  res.destroy()
 }
 
 function challenge(baseUrl: string, req: Request): string {

@@ -3,13 +3,14 @@ import { eq, sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accessTokens, apiKeys, apiRequests, apps, grants } from '../../db/schema.ts'
+import { problemFrom } from '../../server/errors.ts'
 import { type ApiCall, openJournal } from '../../server/journal.ts'
 import { createKey } from '../../server/keys.ts'
 import type { Api } from '../../server/router.ts'
 import { digest, mintAccessToken } from '../../server/secrets.ts'
 import { anOrganisation } from '../builders.ts'
 import { startWeb, testSite, until } from '../processes.ts'
-import { type Answer, apiAs, callApi, failureOf, memberWith, openWeb, type Web } from './web.ts'
+import { type Answer, apiAs, callApi, memberWith, openWeb, type Web } from './web.ts'
 
 let w: Web
 let api: Api
@@ -139,7 +140,7 @@ test('the list is filtered by credential, method, status, problem, path and time
     { cursor: 'x' },
     { method: 'LIST' as never },
   ])
-    expect(await failureOf(api.requests.list(wrong))).not.toBe('done')
+    expect(await api.requests.list(wrong).catch(problemFrom)).toMatchObject({ code: 'invalid_request' })
 })
 
 test('a caller who hangs up before the answer is told from one who got it', async () => {
@@ -152,6 +153,13 @@ test('a caller who hangs up before the answer is told from one who got it', asyn
   socket.destroy()
   const kept = await until(async () => (await api.requests.list({ status: '499' })).data[0])
   expect(kept).toMatchObject({ method: 'POST', path: '/public/v1/posts', problem: null })
+  const logged = () =>
+    w.web
+      .log()
+      .split('\n')
+      .filter((line) => line.includes(kept.requestId))
+  await until(() => logged().some((line) => line.includes('the caller went away')))
+  for (const line of logged()) expect(JSON.parse(line).level).toBe(30) // info: nobody here is at fault
 })
 
 test('a process that stops writes what it has gathered', async () => {
@@ -209,7 +217,7 @@ test('of more than 5,000 that wait the oldest go, with one warning, and the rest
   expect(said.filter((line) => line.includes('the oldest go'))).toHaveLength(1)
 })
 
-test('of calls that a credential is refused for being too many, one is kept each time', async () => {
+test('of calls that a credential is refused for being too many, one a second is kept', async () => {
   const journal = openJournal(w.db, pino({ level: 'silent' }))
   for (let n = 0; n < 50; n++) journal.note(aCall(`loop ${n}`, n < 10 ? null : 'rate_limited'))
   await journal.end()
