@@ -4,11 +4,11 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Db } from '../db/client.ts'
 import type { apiRequests } from '../db/schema.ts'
 
-/** One call of the public API, as its developer may see it again. */
-export type ApiCall = Omit<typeof apiRequests.$inferSelect, 'id'>
+/** One request to the public API as it is kept; requests.ts shows it. */
+export type ApiRequestRow = Omit<typeof apiRequests.$inferSelect, 'id'>
 
 /** Where calls are noted. Nobody waits for it, and nothing fails by it. */
-export type Journal = { note(call: ApiCall): void; end(): Promise<void> }
+export type Journal = { note(request: ApiRequestRow): void; end(): Promise<void> }
 
 const EveryMs = 1000
 const CallsAtMost = 5000
@@ -18,10 +18,10 @@ const PathLength = 300
  * Keep calls of the public API for their developers: gathered in memory, written once a second and at `end`.
  *
  * What the database does not take is lost. Of more than 5,000 that wait the oldest go. Of what a credential is refused
- * for asking too often, one call is kept each time: a loop that never stops would fill the table with nothing else.
+ * for asking too often, one a second is kept: a loop that never stops would fill the table with nothing else.
  */
 export function openJournal(db: Db, log: Logger): Journal {
-  let calls: ApiCall[] = []
+  let calls: ApiRequestRow[] = []
   let isDropping = false
   const refused = new Set<string>() // credentials
   let writing: Promise<void> | null = null
@@ -59,7 +59,7 @@ export function openJournal(db: Db, log: Logger): Journal {
 }
 
 // One parameter, whatever the number of rows: each number would be a statement of its own, and be prepared.
-async function insert(db: Db, calls: ApiCall[]): Promise<void> {
+async function insert(db: Db, calls: ApiRequestRow[]): Promise<void> {
   const rows = calls.map((call) => ({
     ...{ id: uuidv7(), organisation_id: call.organisationId, at: call.at, request_id: call.requestId },
     ...{ method: call.method, path: pathOf(call), status: call.status, duration_ms: call.durationMs },
@@ -73,6 +73,6 @@ async function insert(db: Db, calls: ApiCall[]): Promise<void> {
 }
 
 // A credential may be anywhere by mistake.
-function pathOf({ path }: ApiCall): string {
+function pathOf({ path }: ApiRequestRow): string {
   return path.replace(/(pak_live|pos|pcs)_[\w-]+/g, '$1_…').slice(0, PathLength)
 }

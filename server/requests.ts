@@ -5,8 +5,8 @@ import { type Page, pageOf, positionOf } from './cursor.ts'
 import { ListRequests } from './forms.ts'
 import { owner, router } from './trpc.ts'
 
-/** A call of the public API, as the organisation's developers see it. */
-export type KeptRequest = {
+/** A request to the public API, as the organisation's developers see it. */
+export type ApiRequest = {
   id: string
   at: string
   requestId: string
@@ -24,27 +24,25 @@ export const requests = router({
   /** The calls of the last 7 days with a credential of the organisation, newest first. */
   list: owner
     .input(ListRequests)
-    .query(
-      async ({ ctx: { db, organisationId }, input: { limit, cursor, ...filters } }): Promise<Page<KeptRequest>> => {
-        const after = positionOf(cursor)
-        const where = [
-          sql`organisation_id = ${organisationId}`,
-          ...conditionsOf(filters),
-          ...(after ? [sql`(at, id) < (${after[0]}::timestamptz, ${after[1]}::uuid)`] : []),
-        ]
-        const rows = await db.execute<KeptRequest>(sql`
+    .query(async ({ ctx: { db, organisationId }, input: { limit, cursor, ...filters } }): Promise<Page<ApiRequest>> => {
+      const after = positionOf(cursor)
+      const where = [
+        sql`organisation_id = ${organisationId}`,
+        ...conditionsOf(filters),
+        ...(after ? [sql`(at, id) < (${after[0]}::timestamptz, ${after[1]}::uuid)`] : []),
+      ]
+      const rows = await db.execute<ApiRequest>(sql`
         select id, at, request_id as "requestId", method, path, status, duration_ms as "durationMs",
           credential_kind as "credentialKind", credential_id as "credentialId", credential_name as "credentialName", problem
         from api_requests where ${sql.join(where, sql` and `)}
         order by at desc, id desc limit ${limit + 1}`)
-        return pageOf(
-          [...rows],
-          limit,
-          (row) => ({ ...row, at: iso(row.at) }),
-          ({ at, id }) => [iso(at), id],
-        )
-      },
-    ),
+      return pageOf(
+        [...rows],
+        limit,
+        (row) => ({ ...row, at: iso(row.at) }),
+        ({ at, id }) => [iso(at), id],
+      )
+    }),
 })
 
 type Filters = Omit<z.output<typeof ListRequests>, 'limit' | 'cursor'>

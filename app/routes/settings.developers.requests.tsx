@@ -2,11 +2,11 @@ import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/nod
 import { Link, useLoaderData } from '@remix-run/react'
 import { ListTree } from 'lucide-react'
 import type { Fault } from '../../server/errors.ts'
-import type { KeptRequest } from '../../server/requests.ts'
+import type { ApiRequest as Shown } from '../../server/requests.ts'
 import type { Api } from '../../server/router.ts'
 import { problemOf, signedIn } from '../api.ts'
 import { mayManage } from '../may.ts'
-import { ApiCall } from '../ui/api-call.tsx'
+import { ApiRequest } from '../ui/api-request.tsx'
 import { ButtonLink } from '../ui/button.tsx'
 import { CallFilters } from '../ui/call-filters.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
@@ -33,9 +33,9 @@ export async function loader(args: LoaderFunctionArgs) {
   return json({ mayRead, asked, isFirstPage: !cursor, ...page, ...credentials }, status)
 }
 
-type Found = { status: number; calls: KeptRequest[]; nextCursor: string | null; faults: Fault[] }
+type Found = { status: number; requests: Shown[]; nextCursor: string | null; faults: Fault[] }
 
-const nothing: Found = { status: 200, calls: [], nextCursor: null, faults: [] }
+const nothing: Found = { status: 200, requests: [], nextCursor: null, faults: [] }
 
 type Wanted = Parameters<Api['requests']['list']>[0]
 
@@ -49,7 +49,7 @@ async function pageOf(api: Api, asked: Record<string, string>, cursor: string, z
   const wanted = { ...rest, ...days, limit: PageLimit, ...(cursor ? { cursor } : {}) } as Wanted
   try {
     const { data, nextCursor } = await api.requests.list(wanted)
-    return { ...nothing, calls: data, nextCursor }
+    return { ...nothing, requests: data, nextCursor }
   } catch (error) {
     const { status, errors } = problemOf(error)
     return { ...nothing, status, faults: errors }
@@ -68,7 +68,7 @@ async function credentialsOf(api: Api) {
 }
 
 export default function Requests() {
-  const { mayRead, asked, isFirstPage, calls, nextCursor } = useLoaderData<typeof loader>()
+  const { mayRead, asked, isFirstPage, requests, nextCursor } = useLoaderData<typeof loader>()
   if (!mayRead)
     return (
       <PageHead
@@ -91,11 +91,11 @@ export default function Requests() {
         }
       />
       <CallFilters />
-      {calls.length > 0 ? (
+      {requests.length > 0 ? (
         <ol className="mb-6 divide-y divide-line rounded-2xl border border-line bg-panel shadow-sm">
-          {calls.map((call) => (
-            <li key={call.id} className="px-4 py-3.5 sm:px-5">
-              <ApiCall call={call} />
+          {requests.map((request) => (
+            <li key={request.id} className="px-4 py-3.5 sm:px-5">
+              <ApiRequest request={request} />
             </li>
           ))}
         </ol>

@@ -45,14 +45,14 @@ export function CallFilters() {
 }
 
 function Credential() {
-  const { asked, keys, apps, calls } = useLoaderData<typeof loader>()
+  const { asked, keys, apps, requests } = useLoaderData<typeof loader>()
   const isListed = [...keys, ...apps].some(({ id }) => id === asked.credential)
   return (
     <Select name="credential" label="Key or app">
       <Options label="API keys" of={keys} />
       <Options label="Apps" of={apps} />
       {asked.credential && !isListed ? (
-        <option value={asked.credential}>{calls[0]?.credentialName ?? 'One that is gone'}</option>
+        <option value={asked.credential}>{requests[0]?.credentialName ?? 'One that is gone'}</option>
       ) : null}
     </Select>
   )

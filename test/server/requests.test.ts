@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accessTokens, apiKeys, apiRequests, apps, grants } from '../../db/schema.ts'
 import { problemFrom } from '../../server/errors.ts'
-import { type ApiCall, openJournal } from '../../server/journal.ts'
+import { type ApiRequestRow, openJournal } from '../../server/journal.ts'
 import { createKey } from '../../server/keys.ts'
 import type { Api } from '../../server/router.ts'
 import { digest, mintAccessToken } from '../../server/secrets.ts'
@@ -185,7 +185,7 @@ test('while they cannot be kept, requests are answered as ever, and the log says
   expect(ids).not.toContain(idOf(lost))
 })
 
-function aCall(requestId: string, problem: string | null = null): ApiCall {
+function aCall(requestId: string, problem: string | null = null): ApiRequestRow {
   return {
     ...{
       organisationId: w.organisationId,

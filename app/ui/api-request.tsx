@@ -1,17 +1,17 @@
 import { Link } from '@remix-run/react'
-import type { KeptRequest } from '../../server/requests.ts'
+import type { ApiRequest as Shown } from '../../server/requests.ts'
 import { CopyableId } from './copy.tsx'
 import { Instant } from './instant.tsx'
 
 const link = 'text-accent-ink underline underline-offset-2'
 
-/** One call of the public API: what was asked, how it ended, and whom to ask about it. */
-export function ApiCall({ call }: { call: KeptRequest }) {
-  const { at, method, path, durationMs, credentialId, credentialName, problem, requestId } = call
+/** One request to the public API: what was asked, how it ended, and whom to ask about it. */
+export function ApiRequest({ request }: { request: Shown }) {
+  const { at, method, path, durationMs, credentialId, credentialName, problem, requestId } = request
   return (
     <>
       <p className="flex items-baseline gap-3">
-        <StatusCode of={call.status} />
+        <StatusCode of={request.status} />
         <code className="min-w-0 break-all font-mono text-sm">
           <span className="font-semibold">{method}</span> {path}
         </code>
@@ -27,7 +27,7 @@ export function ApiCall({ call }: { call: KeptRequest }) {
             {problem}
           </Link>
         ) : null}
-        {call.status === CallerGone ? <span>went away before the answer</span> : null}
+        {request.status === CallerGone ? <span>went away before the answer</span> : null}
       </p>
       <CopyableId name="request id" text={requestId} />
     </>
