@@ -192,7 +192,7 @@ export const posts = pgTable(
     date: instant(), // what the caller asked for; the ledger's due_at may move, this does not
     content: text().notNull(),
     version: integer().notNull().default(1), // rises at edits, not while deliveries move: the ETag
-    told: text(), // the status that webhooks were last told of, so that each change is told once (jobs/events.ts)
+    told: text(), // the status when it was last looked at for webhooks: only another one is news (jobs/events.ts)
     createdByKind: maker().notNull(),
     createdById: uuid().notNull(),
     createdByName: text().notNull(), // as it was called then: the maker may be gone
@@ -232,6 +232,7 @@ export const media = pgTable(
     unique('media_organisation').on(t.organisationId, t.id),
     index('media_by_age').on(t.organisationId, t.createdAt, t.id),
     index('media_same_bytes').on(t.organisationId, t.sha256), // the same file twice is stored once
+    index('media_age').on(t.createdAt), // the sweep
     index('media_file').on(t.fileKey), // is it the last row of its file?
   ],
 )
@@ -317,6 +318,7 @@ export const deliveries = pgTable(
   },
   (t) => [
     unique('deliveries_post_channel').on(t.postId, t.channelId),
+    index('deliveries_own_media').using('gin', t.mediaIds), // is this file needed?
     // A post already recorded for one delivery is nobody else's proof.
     unique('deliveries_remote_id').on(t.channelId, t.remoteId),
     foreignKey({
@@ -706,6 +708,8 @@ export const webhookDeliveries = pgTable(
     }).onDelete('cascade'),
     index('webhook_deliveries_newest').on(t.webhookId, t.createdAt, t.id), // the log
     index('webhook_deliveries_waiting').on(t.webhookId, t.createdAt, t.id).where(sql`state = 'pending'`), // claim
+    index('webhook_deliveries_next').on(t.webhookId, t.nextAttemptAt).where(sql`state = 'pending'`), // when to wake it
+    index('webhook_deliveries_leased').on(t.webhookId).where(sql`lease_until is not null`), // is a call under way?
     index('webhook_deliveries_event').on(t.eventId),
     index('webhook_deliveries_due').on(t.nextAttemptAt).where(sql`state = 'pending'`),
     check('webhook_deliveries_pending_has_next', sql`(state = 'pending') = (next_attempt_at is not null)`),

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import { type ChannelRow, showChannel } from './channel-view.ts'
 import { type PostRow, postView, showPost } from './post-view.ts'
-import { wakeWebhooks } from './queue.ts'
+import { callWebhooks } from './queue.ts'
 
 // What webhooks are told of (API.md §6), written in the transaction in which it happens, for those alone that listen then.
 
@@ -64,7 +64,7 @@ export async function tellTest(tx: Tx, organisationId: string, webhookId: string
     )
     insert into webhook_deliveries (id, organisation_id, webhook_id, event_id, next_attempt_at)
     select gen_random_uuid(), e.organisation_id, ${webhookId}, e.id, now() from event e returning id`)
-  await wakeWebhooks(tx, [webhookId])
+  await callWebhooks(tx, [webhookId])
   return row!.id
 }
 
@@ -79,13 +79,18 @@ export function bodyOf(event: { type: string; at: string; subject: unknown }, ap
   return JSON.stringify({ type, timestamp: new Date(at).toISOString(), data })
 }
 
-/** Write the rows (type, subject) of the CTE `happened` as events, each with a delivery to whoever listens. */
+/**
+ * Write the rows (type, subject) of the CTE `happened` as events, each with a delivery to whoever listens. One that is
+ * being deleted is waited for and left out: a post must not fail by it.
+ */
 async function write(tx: Tx, organisationId: string, happened: SQL): Promise<void> {
   const rows = await tx.execute<{ webhookId: string }>(sql`
-    with ${happened}, told as (
+    with ${happened}, listening as materialized (
+      select w.* from webhooks w where w.organisation_id = ${organisationId} and w.off_since is null
+      order by w.id for key share
+    ), told as (
       select gen_random_uuid() as id, h.type, h.subject, listeners.ids from happened h, lateral (
-        select array_agg(w.id) as ids from webhooks w
-        where w.organisation_id = ${organisationId} and w.off_since is null and h.type = any(w.events) and ${maySee}
+        select array_agg(w.id) as ids from listening w where h.type = any(w.events) and ${maySee}
       ) listeners where listeners.ids is not null
     ), events as (
       insert into events (id, organisation_id, type, subject) select id, ${organisationId}, type, subject from told
@@ -93,13 +98,15 @@ async function write(tx: Tx, organisationId: string, happened: SQL): Promise<voi
     insert into webhook_deliveries (id, organisation_id, webhook_id, event_id, next_attempt_at)
     select gen_random_uuid(), ${organisationId}, unnest(ids), id, now() from told
     returning webhook_id as "webhookId"`)
-  const woken = new Set([...rows].map(({ webhookId }) => webhookId))
-  await wakeWebhooks(tx, [...woken])
+  await callWebhooks(
+    tx,
+    [...rows].map(({ webhookId }) => webhookId),
+  )
 }
 
 // A webhook `w` that a token made is told of `h` only what the token itself may read (API.md §4).
 const maySee = sql`(w.grant_id is null or exists (
-  select from grants g where g.id = w.grant_id and g.revoked_at is null and (g.channel_ids is null or case
+  select from grants g where g.id = w.grant_id and g.organisation_id = w.organisation_id and g.revoked_at is null and (g.channel_ids is null or case
     when h.type like 'channel.%' then (h.subject->>'id')::uuid = any(g.channel_ids)
     else not exists (
         select from deliveries d where d.post_id = (h.subject->>'id')::uuid and d.channel_id <> all(g.channel_ids))

@@ -128,7 +128,11 @@ async function putAside(db: Db, times: Times, deliveryId: string): Promise<void>
         next_attempt_at = null, ${preparedCleared}
       from late l where d.id = l.id
       returning d.post_id as "postId"`)
-    await tell(tx, channel.organisationId, [...new Set([...aside].map(({ postId }) => postId))])
+    await tell(
+      tx,
+      channel.organisationId,
+      [...aside].map(({ postId }) => postId),
+    )
   })
 }
 

@@ -96,7 +96,11 @@ export async function holdUnsent(tx: Tx, organisationId: string, channelId: stri
       returning id, post_id, attempt_no
     ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'edited' })})
     select post_id as "postId" from settled`)
-  await tellOf(tx, organisationId, settled)
+  await tell(
+    tx,
+    organisationId,
+    [...settled].map(({ postId }) => postId),
+  )
 }
 
 /** Cancel what is unsent of a channel that a person disconnects. What may be out waits for a person. */
@@ -111,7 +115,11 @@ export async function cancelUnsent(tx: Tx, organisationId: string, channelId: st
       returning id, post_id, attempt_no
     ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'cancelled' })})
     select post_id as "postId" from settled`)
-  await tellOf(tx, organisationId, settled)
+  await tell(
+    tx,
+    organisationId,
+    [...settled].map(({ postId }) => postId),
+  )
 }
 
 /** Send what was held on a channel that is connected again: what was due within a day now, the rest at its hour. */
@@ -123,7 +131,11 @@ export async function releaseHeld(tx: Tx, times: Times, organisationId: string, 
       due_at = case when due_at between now() - ${ms(times.giveUpMs)} and now() then now() else due_at end
     where organisation_id = ${organisationId} and channel_id = ${channelId} and state = 'held'
     returning id, post_id as "postId"`)
-  await tellOf(tx, organisationId, released)
+  await tell(
+    tx,
+    organisationId,
+    [...released].map(({ postId }) => postId),
+  )
   await wakeAtDue(
     tx,
     [...released].map(({ id }) => id),
@@ -137,10 +149,6 @@ async function lockPosts(tx: Tx, organisationId: string, channelId: string): Pro
       select d.post_id from deliveries d
       where d.channel_id = ${channelId} and d.state in ('draft', 'scheduled', 'claimed', 'held'))
     order by p.id for no key update`)
-}
-
-async function tellOf(tx: Tx, organisationId: string, moved: Iterable<{ postId: string }>): Promise<void> {
-  await tell(tx, organisationId, [...new Set([...moved].map(({ postId }) => postId))])
 }
 
 // Whatever is edited, what is held stays so while its channel is out of reach.

@@ -230,8 +230,11 @@ async function exchange<T>(
   }
 }
 
+const ExcerptMs = 1000 // what drips is not waited for
+
 async function excerptOf({ body }: Dispatcher.ResponseData, bytes: number): Promise<Buffer> {
   let read = Buffer.alloc(0)
+  const impatience = setTimeout(() => body.destroy(), ExcerptMs)
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       read = Buffer.concat([read, chunk])
@@ -239,6 +242,8 @@ async function excerptOf({ body }: Dispatcher.ResponseData, bytes: number): Prom
     }
   } catch {
     // The status is what counts; it was read.
+  } finally {
+    clearTimeout(impatience)
   }
   return read.subarray(0, bytes)
 }

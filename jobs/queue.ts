@@ -7,7 +7,7 @@ import type { Tx } from '../db/client.ts'
 export type Payloads = {
   publish: { deliveryId: string }
   reconcile: { deliveryId: string }
-  webhook: { webhookId: string }
+  webhook: { webhookId: string; organisationId: string }
 }
 
 /** The channel that the alarm listens on: a due instant may have come nearer. */
@@ -42,19 +42,28 @@ export async function wakeLook(tx: Tx, deliveryIds: string[]): Promise<void> {
     from deliveries d where d.id = any(${sql.param(deliveryIds)}::uuid[]) and d.state = 'uncertain'`)
 }
 
-/** Have these webhooks told of what waits for them, each when the first of it may be sent. */
+/** Have these webhooks told at once of something new, or as soon as the rest after a failure is over. */
+export async function callWebhooks(tx: Tx, webhookIds: string[]): Promise<void> {
+  if (webhookIds.length > 0) await wakeWebhooksAt(tx, webhookIds, sql`coalesce(w.not_before, now())`)
+}
+
+/** Have them told of the first that waits, at its hour; not before a call that is under way must be over: its maker goes on by itself. */
 export async function wakeWebhooks(tx: Tx, webhookIds: string[]): Promise<void> {
-  if (webhookIds.length === 0) return
+  const next = sql`(select min(d.next_attempt_at) from webhook_deliveries d where d.webhook_id = w.id and d.state = 'pending')`
+  const busy = sql`(select max(d.lease_until) from webhook_deliveries d where d.webhook_id = w.id and d.lease_until is not null)`
+  const at = sql`case when ${next} is not null then greatest(${next}, ${busy}, w.not_before) end`
+  if (webhookIds.length > 0) await wakeWebhooksAt(tx, webhookIds, at)
+}
+
+async function wakeWebhooksAt(tx: Tx, webhookIds: string[], at: SQL): Promise<void> {
   await tx.execute(sql`
     select graphile_worker.add_jobs(array_agg(row(
-      'webhook', json_build_object('webhookId', w.id), null, w.at, null, 'webhook:' || w.id, null, null
+      'webhook', json_build_object('webhookId', w.id, 'organisationId', w.organisation_id), null, w.at, null, 'webhook:' || w.id, null, null
     )::graphile_worker.job_spec))
     from (
-      select w.id, greatest(w.not_before, min(d.next_attempt_at)) as at
-      from webhooks w join webhook_deliveries d on d.webhook_id = w.id
-      where w.id = any(${sql.param(webhookIds)}::uuid[]) and w.off_since is null and d.state = 'pending'
-      group by w.id, w.not_before
-    ) w having count(*) > 0`)
+      select w.id, w.organisation_id, ${at} as at from webhooks w
+      where w.id = any(${sql.param(webhookIds)}::uuid[]) and w.off_since is null
+    ) w where w.at is not null having count(*) > 0`)
 }
 
 /** Have every worker look for jobs that are due, now. */
@@ -67,6 +76,18 @@ export async function heldJobs(tx: Tx): Promise<{ owner: string; key: string }[]
   const rows = await tx.execute<{ owner: string; key: string }>(sql`
     select locked_by as owner, key from graphile_worker.jobs where locked_by is not null and key is not null`)
   return [...rows]
+}
+
+/** Make jobs of these keys anew: a dead pool had fetched them, and would keep them locked for hours. */
+export async function renewJobs(tx: Tx, keys: string[]): Promise<void> {
+  const after = (prefix: string) => keys.flatMap((key) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : []))
+  await wakeAtDue(
+    tx,
+    keys.filter((key) => !key.includes(':') && !key.startsWith('canary-')),
+  )
+  await wakeLook(tx, after('look:'))
+  await wakeWebhooks(tx, after('webhook:'))
+  for (const key of keys) if (key.startsWith('canary-')) await dropJob(tx, key)
 }
 
 /** Forget the job of `key`, if nobody is at it. */

@@ -4,7 +4,7 @@ import type { DeliveryError } from '../db/schema.ts'
 import { endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
 import type { Networks } from './networks/registry.ts'
 import { isGone } from './presence.ts'
-import { dropJob, heldJobs, wakeAtDue, wakeChannel, wakeLook, wakeWebhooks } from './queue.ts'
+import { heldJobs, renewJobs, wakeAtDue, wakeChannel, wakeLook } from './queue.ts'
 import type { Times } from './times.ts'
 
 const ChannelsPerTick = 500
@@ -22,7 +22,11 @@ export async function reap(db: Db, times: Times, networks: Networks): Promise<Re
   const dead = await deadOwners(db)
   const rescheduled = await takeClaimed(db, times, dead)
   const uncertain = await takeSending(db, times, networks, dead)
-  await wakeJobsOf(db, dead)
+  const stuck = (await heldJobs(db)).filter(({ owner }) => dead.includes(owner))
+  await renewJobs(
+    db,
+    stuck.map(({ key }) => key),
+  )
   const woken = await wakeForgotten(db, times)
   await eraseCredentials(db)
   return { rescheduled, uncertain, woken }
@@ -79,24 +83,6 @@ async function takeSending(db: Db, times: Times, networks: Networks, dead: strin
     )
     return taken.length
   })
-}
-
-// Jobs that a dead pool had fetched stay locked for hours: adding them again under their key makes new ones.
-async function wakeJobsOf(db: Db, dead: string[]): Promise<void> {
-  const keys = (await heldJobs(db)).filter(({ owner }) => dead.includes(owner)).map(({ key }) => key)
-  await wakeAtDue(
-    db,
-    keys.filter((key) => /^[0-9a-f-]{36}$/.test(key)),
-  )
-  await wakeLook(
-    db,
-    keys.filter((key) => key.startsWith('look:')).map((key) => key.slice('look:'.length)),
-  )
-  await wakeWebhooks(
-    db,
-    keys.filter((key) => key.startsWith('webhook:')).map((key) => key.slice('webhook:'.length)),
-  )
-  for (const key of keys) if (key.startsWith('canary-')) await dropJob(db, key)
 }
 
 /** One wake-up for each channel whose head waits too long though it could be claimed; likewise for what nobody looks for. */

@@ -57,14 +57,13 @@ export async function postpone(
   wait: { waitMs: number; countsAsStep: boolean; pausesChannel: boolean; error: DeliveryError | null },
   ending: Ending,
 ): Promise<void> {
-  const inOrder = sql`(select count(*) from channel) >= 0` // always true: the channel is locked before the post
   const over = sql`d.due_at < now() - ${ms(times.giveUpMs)}`
   const statement = sql`
     with channel as (
       select id from channels where id = ${claimed.channelId} and ${wait.pausesChannel} for no key update
     ), paused as (
       update channels c set paused_until = greatest(c.paused_until, now() + ${ms(wait.waitMs)}) from channel where c.id = channel.id
-    ), ${lockedPost(claimed.id, inOrder)}, settled as (
+    ), ${lockedPost(claimed.id, channelFirst)}, settled as (
       update deliveries d set
         state = case when not ${over} then 'scheduled'::delivery_state when maybe_out then 'needs_review' else 'failed' end,
         error = case when ${over} then ${json(gaveUpError)} else ${wait.error === null ? sql`d.error` : json(wait.error)} end,
@@ -102,7 +101,6 @@ export async function fail(db: Db, claimed: Claimed, error: DeliveryError, endin
  * refused is still the current one; refreshed or reconnected meanwhile, the delivery is simply scheduled again.
  */
 export async function hold(db: Db, claimed: Claimed, error: DeliveryError, ending: Ending): Promise<void> {
-  const inOrder = sql`(select count(*) from channel) >= 0` // always true: the channel is locked before the post
   await db.transaction(async (tx) => {
     const broken = await tx.execute(sql`
     with channel as (
@@ -112,7 +110,7 @@ export async function hold(db: Db, claimed: Claimed, error: DeliveryError, endin
       update channels c set status = 'needs_reconnect' from channel
       where c.id = channel.id and channel.current and c.status = 'active'
       returning c.id
-    ), ${lockedPost(claimed.id, inOrder)}, settled as (
+    ), ${lockedPost(claimed.id, channelFirst)}, settled as (
       update deliveries d set
         state = case when not c.current then 'scheduled'::delivery_state when maybe_out then 'needs_review' else 'held' end,
         error = case when c.current then ${json(error)} end, ${preparedCleared}, ${leaseCleared}
@@ -145,6 +143,9 @@ export async function doubt(
     await wakeLook(tx, [claimed.id])
   })
 }
+
+// Always true, and known only when the CTE `channel` has been read: it is locked before the post.
+const channelFirst = sql`(select count(*) from channel) >= 0`
 
 /** The CTE `post`: that of a delivery, locked. Whatever reads it waits for the lock. */
 export function lockedPost(deliveryId: string, first: SQL = sql`true`): SQL {

@@ -34,7 +34,11 @@ const over: [PgTable, SQL][] = [
   [throttles, sql`o.expire < now()`],
   [apiRequests, sql`o.at < now() - interval '7 days'`],
   [sessions, sql`o.expires_at < now()`],
-  [events, sql`o.at < now() - interval '30 days'`], // with their deliveries, all of which are settled by then
+  [
+    events, // with their deliveries, unless one was asked for again
+    sql`o.at < now() - interval '30 days'
+      and not exists (select from webhook_deliveries d where d.event_id = o.id and d.state = 'pending')`,
+  ],
 ]
 
 /**

@@ -10,8 +10,10 @@ import { type Payloads, wakeWebhooks } from './queue.ts'
 import type { Deps } from './session.ts'
 import type { Times } from './times.ts'
 
-const EndpointsAtOnce = 10
+const TurnsAtOnce = 10
+const TurnsOfOrganisation = 3 // however slow its receivers, others have places left
 const CallsPerTurn = 20
+const TurnMs = 10_000 // begun calls end, no other begins
 const ReplyBytes = 2000
 
 /** What a worker does for webhooks. `call` is the task of a wake-up. */
@@ -24,17 +26,18 @@ export type Postman = {
 }
 
 /**
- * Tell webhooks of what waits for them: up to ten of them at once, each one event after another, the oldest first.
+ * Tell webhooks of what waits for them: up to ten of them at once, three of one organisation, each one event after another, the oldest first.
  *
  * A wake-up is answered at once and the calls are made beside the queue: a slow endpoint takes no place of a post's.
  */
 export function startPostman(deps: Deps): Postman {
-  const waiting = new Set<string>()
-  const turns = new Set<Promise<void>>()
+  const waiting = new Map<string, string>() // webhook and organisation, in the order in which they came
+  const turns = new Map<Promise<void>, string>()
   let stopped = false
   const begin = () => {
-    for (const webhookId of waiting) {
-      if (stopped || turns.size >= EndpointsAtOnce) return
+    for (const [webhookId, organisationId] of waiting) {
+      if (stopped || turns.size >= TurnsAtOnce) return
+      if ([...turns.values()].filter((other) => other === organisationId).length >= TurnsOfOrganisation) continue
       waiting.delete(webhookId)
       const turn = goDown(deps, webhookId, () => stopped)
         .catch((error: unknown) =>
@@ -44,19 +47,19 @@ export function startPostman(deps: Deps): Postman {
           turns.delete(turn)
           begin()
         })
-      turns.add(turn)
+      turns.set(turn, organisationId)
     }
   }
   return {
-    call({ webhookId }) {
-      waiting.add(webhookId)
+    call({ webhookId, organisationId }) {
+      waiting.set(webhookId, organisationId)
       begin()
     },
     wakeForgotten: () => wakeForgotten(deps),
     async stop() {
       stopped = true
-      await Promise.all(turns)
-      await wakeWebhooks(deps.db, [...waiting])
+      await Promise.all(turns.keys())
+      await wakeWebhooks(deps.db, [...waiting.keys()])
     },
   }
 }
@@ -84,9 +87,10 @@ type Due = {
 }
 
 async function goDown(deps: Deps, webhookId: string, isOver: () => boolean): Promise<void> {
-  for (let calls = 0; calls < CallsPerTurn && !isOver(); calls++) {
+  const begun = performance.now()
+  for (let calls = 0; calls < CallsPerTurn && performance.now() - begun < TurnMs && !isOver(); calls++) {
     const due = await claim(deps, webhookId)
-    if (!due) return // nothing is due, or somebody else is at it
+    if (!due) break // nothing is due, or somebody else is at it
     const call = await tellOne(deps, due)
     await settle(deps, due, call)
     const { organisationId: organisation, eventId: event, attemptNo: attempt } = due
@@ -104,7 +108,7 @@ async function claim({ db, times }: Deps, webhookId: string): Promise<Due | unde
       select w.* from webhooks w
       where w.id = ${webhookId} and w.off_since is null and (w.not_before is null or w.not_before <= now())
         and not exists (
-          select from webhook_deliveries u where u.webhook_id = w.id and u.state = 'pending' and u.lease_until > now())
+          select from webhook_deliveries u where u.webhook_id = w.id and u.lease_until > now())
       for no key update skip locked
     ), head as (
       select d.id from webhook_deliveries d join webhook w on d.webhook_id = w.id
@@ -183,6 +187,8 @@ function signed({ ring }: Deps, due: Due, body: string, at: Date): Record<string
 
 async function settle({ db, times }: Deps, due: Due, call: Call): Promise<void> {
   await db.transaction(async (tx) => {
+    // Before the delivery, as whoever switches it off or deletes it does.
+    await tx.execute(sql`select from webhooks where id = ${due.webhookId} for no key update`)
     const waitMs = call.error === null ? null : times.webhookBackoffMs[due.attemptNo - 1]
     const isLast = call.error !== null && waitMs === undefined
     // One whose lease went to somebody else meanwhile is theirs; that it was received is worth knowing whoever says so.
@@ -195,36 +201,38 @@ async function settle({ db, times }: Deps, due: Due, call: Call): Promise<void> 
       returning id`)
     if (settled.length === 0) return
     const { organisationId, id: deliveryId, attemptNo: no } = due
-    await tx
-      .insert(webhookAttempts)
-      .values({ organisationId, deliveryId, no, ...call })
-      .onConflictDoNothing()
+    await tx.insert(webhookAttempts).values({ organisationId, deliveryId, no, ...call })
     await (call.error === null ? noteSuccess(tx, due) : noteFailure(tx, times, due, call))
   })
 }
 
 // What waited for a webhook that was failing goes out as soon as it answers again.
-async function noteSuccess(tx: Tx, { webhookId, organisationId }: Due): Promise<void> {
+async function noteSuccess(tx: Tx, { webhookId, organisationId, url }: Due): Promise<void> {
   await tx.execute(sql`
     with recovered as (
       update webhooks set failing_since = null, not_before = null
-      where id = ${webhookId} and organisation_id = ${organisationId} and failing_since is not null returning id
+      where id = ${webhookId} and organisation_id = ${organisationId} and url = ${url} and failing_since is not null returning id
     )
     update webhook_deliveries d set next_attempt_at = now() from recovered w where d.webhook_id = w.id and d.state = 'pending'`)
 }
 
 /**
- * The longer it has failed, the more rarely it is called: a tenth of that time, at most 10 minutes. After three days, or
+ * A failure of the address that it still has. The longer it has failed, the more rarely it is called: a tenth of that time, at most 10 minutes. After three days, or
  * when it answers 410 Gone, it is off, and what waited for it has failed.
  */
-async function noteFailure(tx: Tx, times: Times, { webhookId, organisationId }: Due, { status }: Call): Promise<void> {
+async function noteFailure(
+  tx: Tx,
+  times: Times,
+  { webhookId, organisationId, url }: Due,
+  { status }: Call,
+): Promise<void> {
   const [off] = await tx.execute<{ url: string; reason: string }>(sql`
     update webhooks set
       failing_since = coalesce(failing_since, now()),
       not_before = now() + least((now() - coalesce(failing_since, now())) / 10, ${ms(times.webhookRestMs)}),
       off_reason = case when ${status === 410} then 'gone' when failing_since < now() - ${ms(times.webhookOffMs)} then 'failing' end,
       off_since = case when ${status === 410} or failing_since < now() - ${ms(times.webhookOffMs)} then now() end
-    where id = ${webhookId} and organisation_id = ${organisationId}
+    where id = ${webhookId} and organisation_id = ${organisationId} and url = ${url} and off_since is null
     returning url, off_reason as reason`)
   if (!off?.reason) return
   await endWaiting(tx, organisationId, webhookId)

@@ -64,7 +64,7 @@ export const approvedApps = router({
       const revoked = await tx.update(grants).set({ revokedAt: sql`now()` }).where(isLetIn).returning({ id: grants.id })
       if (!app || revoked.length === 0) throw new Failure('not_found')
       const gone = revoked.map(({ id }) => id)
-      await removeWebhooksOf(tx, gone)
+      await removeWebhooksOf(tx, organisationId, gone)
       await recordBy(tx, ctx, { action: 'consent.revoked', subject: { id, name: app.name } })
     }),
   ),

@@ -231,7 +231,13 @@ export type EventType = (typeof eventTypes)[number]
 
 const WebhookUrl = text(2000)
   .pipe(z.url({ protocol: /^https?$/, error: 'Must be an address that begins with https:// or http://.', abort: true }))
-  .refine((url) => !new URL(url).username && !new URL(url).password, 'Must hold no user name or password.')
+  .refine((url) => isPlainAddress(url), 'Must hold no user name, no spaces and no port 0.')
+
+// As typed: a parser drops line breaks and a user without a name.
+function isPlainAddress(value: string): boolean {
+  const [, authority = '@'] = value.match(/^https?:\/\/([^/?#]+)/i) ?? []
+  return !authority.includes('@') && !/[\s\p{Cc}\\]/u.test(value) && new URL(value).port !== '0'
+}
 const webhook = {
   url: WebhookUrl,
   description: text(200).trim(),

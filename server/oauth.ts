@@ -148,7 +148,7 @@ async function endGrant(tx: Tx, client: Client, id: string, address: string, det
     .where(and(eq(grants.id, id), eq(grants.appId, client.id), isNull(grants.revokedAt)))
     .returning({ organisationId: grants.organisationId })
   if (!ended) return
-  await removeWebhooksOf(tx, [id])
+  await removeWebhooksOf(tx, ended.organisationId, [id])
   await record(tx, { ...ended, action: 'token.revoked', ...deedOf(client), address, detail })
 }
 

@@ -47,7 +47,7 @@ const deliveryRows = sql`
     from webhook_attempts t where t.delivery_id = d.id
   ) a`
 
-/** One of them, as its sender is told of it. */
+/** One delivery of a webhook that its caller may see. */
 export async function readDelivery(
   tx: Tx,
   organisationId: string,

@@ -1,11 +1,11 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import type { z } from 'zod'
-import type { Db, Tx } from '../db/client.ts'
+import type { Tx } from '../db/client.ts'
 import { webhooks as webhooksTable } from '../db/schema.ts'
 import { seal } from '../db/sealed.ts'
 import { tellTest } from '../jobs/events.ts'
-import { wakeWebhooks } from '../jobs/queue.ts'
+import { callWebhooks } from '../jobs/queue.ts'
 import { endWaiting, secretPlace } from '../jobs/webhook.ts'
 import { recordBy } from './activity.ts'
 import type { Actor } from './actor.ts'
@@ -68,7 +68,7 @@ export const webhooks = router({
       const secret = mintWebhookSecret()
       return db.transaction(async (tx) => {
         await demandRoom(tx, organisationId)
-        if (actor.kind === 'app') await demandGrant(tx, actor.grantId)
+        if (actor.kind === 'app') await demandGrant(tx, actor)
         const [row] = await tx
           .insert(webhooksTable)
           .values({
@@ -89,20 +89,26 @@ export const webhooks = router({
     .mutation(({ ctx: { db, actor, address }, input: { id, status, ...wanted } }): Promise<Webhook> => {
       if (wanted.events) demandHearing(actor, wanted.events)
       return db.transaction(async (tx) => {
-        const before = await find(tx, actor, id, true)
-        const switched = status !== undefined && status !== statusOf(before)
+        const before = await find(tx, actor, id, 'no key update')
+        const { url = before.url, description = before.description, events = before.events } = wanted
+        const isMoved = url !== before.url
+        const switched = status === statusOf(before) ? undefined : status
         const [row] = await tx
           .update(webhooksTable)
           .set({
-            ...{ url: before.url, ...definedOf(wanted) },
-            ...(switched ? (status === 'OFF' ? { offSince: sql`now()`, offReason: 'person' } : fresh) : {}),
-            ...(wanted.url && wanted.url !== before.url ? { failingSince: null, notBefore: null } : {}),
+            ...{ url, description, events },
+            ...(isMoved ? { failingSince: null, notBefore: null } : {}),
+            ...(switched ? switches[switched] : {}),
           })
           .where(isIt(actor, id))
           .returning()
-        if (switched && status === 'OFF') await endWaiting(tx, actor.organisationId, id)
-        const deed = switched ? (status === 'OFF' ? 'webhook.switched_off' : 'webhook.switched_on') : 'webhook.updated'
-        await note(tx, deed, { actor, address }, row!)
+        if (switched === 'OFF') await endWaiting(tx, actor.organisationId, id)
+        const deeds = [
+          ...(isMoved || wanted.events || wanted.description !== undefined ? ['webhook.updated'] : []),
+          ...(switched ? [`webhook.switched_${switched === 'OFF' ? 'off' : 'on'}`] : []),
+        ]
+        for (const deed of deeds)
+          await note(tx, deed, { actor, address }, row!, isMoved ? { formerUrl: before.url } : {})
         return showWebhook(row!)
       })
     }),
@@ -123,7 +129,7 @@ export const webhooks = router({
     .mutation(({ ctx: { db, ring, actor, address }, input: { id } }): Promise<WithSecret> => {
       const secret = mintWebhookSecret()
       return db.transaction(async (tx) => {
-        const before = await find(tx, actor, id, true)
+        const before = await find(tx, actor, id, 'no key update')
         const [row] = await tx
           .update(webhooksTable)
           .set({
@@ -144,7 +150,7 @@ export const webhooks = router({
     .mutation(({ ctx: { db, actor }, input: { id } }): Promise<WebhookDelivery> => {
       const { organisationId } = actor
       return db.transaction(async (tx) => {
-        demandOn(await find(tx, actor, id, true))
+        demandOn(await find(tx, actor, id, 'no key update'))
         await hurry(tx, actor, id)
         const deliveryId = await tellTest(tx, organisationId, id)
         return readDelivery(tx, organisationId, id, deliveryId)
@@ -164,26 +170,32 @@ export const webhooks = router({
     .mutation(
       ({ ctx: { db, actor }, input: { id, deliveryId } }): Promise<WebhookDelivery> =>
         db.transaction(async (tx) => {
-          demandOn(await find(tx, actor, id, true))
+          demandOn(await find(tx, actor, id, 'no key update'))
           const resent = await tx.execute(sql`
           update webhook_deliveries set state = 'pending', next_attempt_at = now()
           where id = ${deliveryId} and webhook_id = ${id} and organisation_id = ${actor.organisationId} returning id`)
           if (resent.length === 0) throw new Failure('not_found')
           await hurry(tx, actor, id)
-          await wakeWebhooks(tx, [id])
+          await callWebhooks(tx, [id])
           return readDelivery(tx, actor.organisationId, id, deliveryId)
         }),
     ),
 })
 
 /** A webhook that a token made ends with its grant. */
-export async function removeWebhooksOf(tx: Tx, grantIds: string[]): Promise<void> {
-  await tx.delete(webhooksTable).where(inArray(webhooksTable.grantId, grantIds))
+export async function removeWebhooksOf(tx: Tx, organisationId: string, grantIds: string[]): Promise<void> {
+  const isTheirs = and(eq(webhooksTable.organisationId, organisationId), inArray(webhooksTable.grantId, grantIds))
+  // In the order in which whoever tells locks them.
+  await tx.select({ id: webhooksTable.id }).from(webhooksTable).where(isTheirs).orderBy(webhooksTable.id).for('update')
+  await tx.delete(webhooksTable).where(isTheirs)
 }
 
 type WebhookRow = typeof webhooksTable.$inferSelect
 
-const fresh = { offSince: null, offReason: null, failingSince: null, notBefore: null }
+const switches = {
+  OFF: { offSince: sql`now()`, offReason: 'person' },
+  ACTIVE: { offSince: null, offReason: null, failingSince: null, notBefore: null },
+}
 
 // A token sees what it made itself, nobody else's: a log shows what was told, and not every token may read that.
 function isReached(actor: Actor): SQL | undefined {
@@ -195,9 +207,10 @@ function isIt(actor: Actor, id: string): SQL | undefined {
   return and(isReached(actor), eq(webhooksTable.id, id))
 }
 
-async function find(db: Db | Tx, actor: Actor, id: string, isLocked = false): Promise<WebhookRow> {
-  const query = db.select().from(webhooksTable).where(isIt(actor, id))
-  const [row] = await (isLocked ? query.for('update') : query)
+// A lock of its key would have posts wait, whose events refer to the row.
+async function find(tx: Tx, actor: Actor, id: string, lock?: 'no key update'): Promise<WebhookRow> {
+  const read = tx.select().from(webhooksTable).where(isIt(actor, id))
+  const [row] = await (lock ? read.for(lock) : read)
   if (!row) throw new Failure('not_found')
   demandHearing(actor, row.events as EventType[]) // or it could turn it to an address of its own, or read its log
   return row
@@ -212,8 +225,9 @@ async function demandRoom(tx: Tx, organisationId: string): Promise<void> {
 }
 
 // Waits for a revocation that is under way, which takes along what its grant has made.
-async function demandGrant(tx: Tx, id: string): Promise<void> {
-  const rows = await tx.execute(sql`select from grants where id = ${id} and revoked_at is null for share`)
+async function demandGrant(tx: Tx, { grantId, organisationId }: Extract<Actor, { kind: 'app' }>): Promise<void> {
+  const rows = await tx.execute(sql`
+    select from grants where id = ${grantId} and organisation_id = ${organisationId} and revoked_at is null for share`)
   if (rows.length === 0) throw new Failure('unauthenticated', { detail: 'This access token was revoked.' })
 }
 
@@ -221,7 +235,7 @@ function demandOn({ offSince }: WebhookRow): void {
   if (offSince) throw new Failure('webhook_off')
 }
 
-/** Throws `insufficient_scope`: being told of something takes what reading it takes, and of nothing can nobody be told. */
+/** Throws `insufficient_scope`: being told of something takes the scope that reading it takes. */
 function demandHearing(actor: Actor, events: EventType[]): void {
   for (const type of events.length > 0 ? events : eventTypes) demandScope(actor, scopeFor(type))
 }
@@ -234,31 +248,16 @@ function scopeFor(type: EventType) {
   return type.startsWith('post.') ? 'posts:read' : 'channels:read'
 }
 
-// A person waits for the answer: an earlier failure is no reason to let them.
+// Somebody waits for this call, so the pause after an earlier failure is over.
 async function hurry(tx: Tx, actor: Actor, id: string): Promise<void> {
   await tx.update(webhooksTable).set({ notBefore: null }).where(isIt(actor, id))
 }
 
-function definedOf({
-  url,
-  description,
-  events,
-}: {
-  url?: string | undefined
-  description?: string | undefined
-  events?: EventType[] | undefined
-}) {
-  return {
-    ...(url === undefined ? {} : { url }),
-    ...(description === undefined ? {} : { description }),
-    ...(events === undefined ? {} : { events }),
-  }
-}
-
 type Doing = { actor: Actor; address: string }
 
-function note(tx: Tx, action: string, doing: Doing, { id, url, events }: WebhookRow): Promise<void> {
-  return recordBy(tx, doing, { action, subject: { id, name: url }, detail: { events } })
+function note(tx: Tx, action: string, doing: Doing, row: WebhookRow, more = {}): Promise<void> {
+  const { id, url, events } = row
+  return recordBy(tx, doing, { action, subject: { id, name: url }, detail: { events, ...more } })
 }
 
 function statusOf({ offSince }: WebhookRow): Webhook['status'] {

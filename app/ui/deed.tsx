@@ -69,12 +69,14 @@ export function Deed({ deed }: { deed: Entry }) {
 
 // What the trail keeps beside the deed, as far as a person wants to know it.
 function more(subjectName: string, detail: Record<string, unknown>): string[] {
-  const { scopes, channelIds, formerName, redirectUris, formerRedirectUris, picture, overlap, reason } = detail
+  const { formerUrl, scopes, channelIds, formerName, redirectUris, formerRedirectUris, picture, overlap, reason } =
+    detail
   return [
     ...(Array.isArray(scopes) ? scopes.map((scope) => scopeWords[scope as Scope] ?? scope) : []),
     channelIds === 'all' ? 'all channels' : '',
     Array.isArray(channelIds) ? `${channelIds.length} ${channelIds.length === 1 ? 'channel' : 'channels'}` : '',
     typeof formerName === 'string' && formerName !== subjectName ? `called ${formerName} before` : '',
+    typeof formerUrl === 'string' ? `before ${formerUrl}` : '',
     ...formerAddresses(redirectUris, formerRedirectUris),
     typeof picture === 'string' ? `picture ${picture}` : '',
     overlap === true ? 'the old one stays good for 24 hours' : '',

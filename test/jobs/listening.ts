@@ -22,8 +22,8 @@ export function webWithReceiver() {
     await own.w.end()
   })
   return Object.assign(own, {
-    async worker(env: Record<string, string> = {}): Promise<Started> {
-      const worker = await startWorker(own.w.site, { env })
+    async worker(options: Parameters<typeof startWorker>[1] = {}): Promise<Started> {
+      const worker = await startWorker(own.w.site, options)
       running.push(worker)
       return worker
     },

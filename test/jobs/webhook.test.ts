@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { events, webhookDeliveries, webhooks } from '../../db/schema.ts'
 import { anOrganisation } from '../builders.ts'
@@ -55,6 +55,22 @@ test('each try carries the same id and body, its own time and a signature that i
     { no: 3, status: 200, reply: 'thanks', error: null },
   ])
   expect((await t.w.call('GET', `/webhooks/${id}`)).json.failingSince).toBeNull()
+})
+
+test('after a failure the next try is woken at its hour, and not when somebody looks for what was forgotten', async () => {
+  await t.worker({ timesFactor: 1 })
+  t.receiver.answer = (_told, res) => res.writeHead(500).end()
+  const { id } = await t.webhook({ events: ['post.created'] })
+
+  await t.post({ type: 'draft', channelIds: [] })
+
+  const waiting = await until(async () => {
+    const [sent] = await t.log(id)
+    return sent?.attempts.length === 1 && sent
+  })
+  const job = sql`select run_at as at from graphile_worker.jobs where key = ${`webhook:${id}`}`
+  const woken = await until(async () => [...(await t.w.db.execute<{ at: string }>(job))][0]?.at)
+  expect(new Date(woken).toISOString()).toBe(waiting.nextAttemptAt)
 })
 
 test('a worker that is killed while it tells leaves nothing untold: another tells it again under the same id', async () => {
@@ -168,7 +184,7 @@ test('a slow endpoint keeps neither posts nor the webhooks of others waiting', a
 })
 
 test('an address that is not public is called by nobody, and the log says so', async () => {
-  await t.worker({ OUTBOUND_ALLOW: '' })
+  await t.worker({ env: { OUTBOUND_ALLOW: '' } })
   const { id } = await t.webhook({ events: ['post.created'] })
   await t.post({ type: 'draft', channelIds: [] })
   const [sent] = await until(async () => {
