@@ -6,7 +6,7 @@ import { channelStatuses, eventTypes, postStatuses, scopes } from './forms.ts'
 // What the public API answers with (API.md §3), as zod: the types of the procedures' answers and the schemas of the
 // OpenAPI document are both read from here.
 
-const Id = z.string().meta({ description: 'Opaque; a UUIDv7.', examples: ['019a4c12-7d30-7c3e-9f5a-2b1d6c8e4f01'] })
+const Id = z.string().meta({ description: 'Opaque.', examples: ['019a4c12-7d30-7c3e-9f5a-2b1d6c8e4f01'] })
 const Instant = z
   .string()
   .meta({ format: 'date-time', description: 'UTC, with milliseconds.', examples: ['2026-12-24T18:00:00.000Z'] })

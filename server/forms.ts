@@ -278,6 +278,7 @@ export const ListRequests = z.strictObject({
     .optional(),
   problem: text(50).optional(), // the code of a refusal
   path: text(300).optional(), // how it begins, with /public/v1 or without
+  requestId: text(100).trim().optional(), // of the answer's X-Request-Id
   from: Instant.optional(),
   to: Instant.optional(),
   limit,

@@ -78,7 +78,7 @@ function operation(route: Route, schemas: Record<string, Schema>): Json {
   const scope = scopeOf(route)
   return {
     operationId: (route.does ?? 'openapi').replace(/\.(.)/, (_, letter: string) => letter.toUpperCase()),
-    summary: route.about.split('.')[0],
+    summary: route.about.split(/\.(?=\s|$)/)[0],
     description: `${route.about}.${scope ? ` Takes the scope \`${scope}\`.` : ''}`,
     tags: [route.path.split('/')[1]],
     parameters: [

@@ -47,13 +47,14 @@ export const requests = router({
 
 type Filters = Omit<z.output<typeof ListRequests>, 'limit' | 'cursor'>
 
-function conditionsOf({ credential, method, status, problem, path, from, to }: Filters): SQL[] {
+function conditionsOf({ credential, method, status, problem, path, requestId, from, to }: Filters): SQL[] {
   return [
     ...(credential ? [sql`credential_id = ${credential}`] : []),
     ...(method ? [sql`method = ${method}`] : []),
     ...(status ? [statusIs(status)] : []),
     ...(problem ? [sql`problem = ${problem}`] : []),
     ...(path ? [sql`starts_with(path, ${wholePath(path)})`] : []),
+    ...(requestId ? [sql`request_id = ${requestId}`] : []),
     ...(from ? [sql`at >= ${from.toISOString()}::timestamptz`] : []),
     ...(to ? [sql`at < ${to.toISOString()}::timestamptz`] : []),
   ]

@@ -17,7 +17,7 @@ export const meta: MetaFunction = () => [{ title: 'Developers › Requests · Pu
 
 const Path = '/settings/developers/requests'
 const PageLimit = 50
-const names = ['credential', 'method', 'status', 'problem', 'path', 'from', 'to']
+const names = ['credential', 'method', 'status', 'problem', 'path', 'requestId', 'from', 'to']
 
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)

@@ -29,6 +29,7 @@ export function CallFilters() {
         <Input name="status" label="Status" placeholder="404, or 4xx" />
         <Input name="problem" label="Error code" placeholder="invalid_request" />
         <Input name="path" label="Path begins with" placeholder="/posts" />
+        <Input name="requestId" label="Request id" />
         <Input name="from" label="From" type="date" />
         <Input name="to" label="To" type="date" />
         <div className="flex items-end gap-2">

@@ -154,7 +154,7 @@ export class PublishError extends Error {
       more.nextStep ??
       {
         later: 'It is tried again by itself.',
-        refused: 'Change the post and retry.',
+        refused: 'Make a new post that it takes and cancel this one, or retry once the reason is gone.',
         reconnect: 'Reconnect the channel.',
         unknown: 'We are looking whether it is there.',
       }[verdict]

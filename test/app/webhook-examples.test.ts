@@ -37,7 +37,10 @@ console.log(JSON.stringify(eventFrom(headers, body)))`,
 })
 const python = (example: string) => ({
   command: 'python3',
-  args: ['-c', `${example}\nimport sys\ncall = json.load(sys.stdin)\nprint(json.dumps(event_from(**call)))`],
+  args: [
+    '-c',
+    `${example}\nimport sys\ncall = json.load(sys.stdin)\nprint(json.dumps(event_from(call["headers"], call["body"].encode())))`,
+  ],
 })
 type Program = ReturnType<typeof node>
 

@@ -24,7 +24,9 @@ test('the database itself refuses a post on another organisation\u2019s channel'
 
 test('the database itself refuses a code or a token of one organisation on the consent of another, and a second token', async () => {
   const [mine, foreign] = [await newThings(w, ours), await newThings(w, theirs)]
-  const [grant] = await w.db.select().from(grants).where(eq(grants.appId, foreign.appId))
+  const { organisationId, appId } = foreign
+  const granted = { organisationId, appId, approvedByName: 'Ada', scopes: ['posts:read'] }
+  const [grant] = await w.db.insert(grants).values(granted).returning() // has no token yet
   const given = { grantId: grant!.id, appId: foreign.appId, redirectUri: '', wasRedirectNamed: false }
   const theirIds = { organisationId: foreign.organisationId }
   const hash = () => digest(uuidv7())

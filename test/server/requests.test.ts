@@ -123,6 +123,7 @@ test('the list is filtered by credential, method, status, problem, path and time
   expect(await mine({ status: '4xx' })).toEqual(all.slice(0, 3))
   expect(await mine({ status: '5XX' })).toEqual([])
   expect(await mine({ problem: 'not_found' })).toEqual([all[1]])
+  expect(await mine({ requestId: idOf(calls[1]!) })).toEqual([all[3]])
   for (const path of ['posts', '/posts', '/public/v1/posts'])
     expect(await mine({ path })).toEqual([all[1], all[2], all[4]])
   expect(await mine({ path: '/%' })).toEqual([]) // its letters, and no pattern
