@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import sharp from 'sharp'
 import { v7 as uuidv7 } from 'uuid'
 import type { Db } from '../db/client.ts'
 import { channels, type DeliveryState, deliveries, posts } from '../db/schema.ts'
@@ -23,6 +24,12 @@ export async function aKeyOfAllScopes(db: Db, of: { organisationId: string; acco
   const { organisationId, accountId: createdBy } = of
   const made = await createKey(db, { organisationId, createdBy, name: 'test', scopes: [...scopes], expiresAt: null })
   return made.key
+}
+
+/** A PNG of one colour. */
+export async function aPhoto({ width = 9, height = 9 } = {}): Promise<Buffer<ArrayBuffer>> {
+  const photo = sharp({ create: { width, height, channels: 3, background: 'teal' } })
+  return Buffer.from(await photo.png().toBuffer())
 }
 
 /** A connected channel of a (fake) network. */

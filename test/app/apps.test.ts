@@ -4,6 +4,7 @@ import { sql } from 'drizzle-orm'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { accountByEmail } from '../../server/account.ts'
+import { aPhoto } from '../builders.ts'
 import { type BrowserSite, browserSite, signUp, withChromium } from './browser.ts'
 
 const hasChromium = withChromium()
@@ -61,10 +62,7 @@ async function tokenFor(page: Page, { clientId, clientSecret }: App): Promise<st
 const statusOf = async (token: string) =>
   (await fetch(`${here.site.appUrl}/public/v1/me`, { headers: { authorization: token } })).status
 
-const aPicture = () =>
-  sharp({ create: { width: 900, height: 300, channels: 3, background: '#0a0' } })
-    .png()
-    .toBuffer()
+const aPicture = () => aPhoto({ width: 900, height: 300 })
 
 describe('Developers › Apps', () => {
   test('an app is changed, and its picture is fitted and shown', async () => {

@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test'
-import sharp from 'sharp'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { aPhoto } from '../builders.ts'
 import { aVideo } from '../video.ts'
 import { type BrowserSite, browserSite, connectFeed, signUp, withChromium } from './browser.ts'
 
@@ -39,9 +39,7 @@ test('everything that keeps a post from going out is said beside its part, and t
 })
 
 test('a post with an image and its alt text goes out, and waits for the image to come up', async () => {
-  const buffer = await sharp({ create: { width: 40, height: 30, channels: 3, background: 'teal' } })
-    .png()
-    .toBuffer()
+  const buffer = await aPhoto({ width: 40, height: 30 })
   const held = Promise.withResolvers<void>()
   await page.route('**/media', (route) => held.promise.then(() => route.continue()))
   await page.getByLabel('My feed').check()

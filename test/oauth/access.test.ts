@@ -1,11 +1,11 @@
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eq, sql } from 'drizzle-orm'
-import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { media } from '../../db/schema.ts'
 import { credentialHolder } from '../../server/actor.ts'
 import { problemFrom } from '../../server/errors.ts'
-import { aChannel } from '../builders.ts'
+import { aChannel, aPhoto } from '../builders.ts'
 import { apiAs, type Call, callApi, expectProblem, failureOf, faultsOf } from '../server/web.ts'
 import { anApp, approved, aToken, type Flow, hashOf, openFlow, queryFor } from './flow.ts'
 
@@ -168,9 +168,7 @@ test('a token of some channels sees the media that its app added and those of po
 
 test('what a token adds it sees, and the organisation too', async () => {
   const path = join(f.site.dataDir, 'red.png')
-  await sharp({ create: { width: 2, height: 2, channels: 3, background: 'red' } })
-    .png()
-    .toFile(path)
+  await writeFile(path, await aPhoto())
   const holder = await credentialHolder(f.db, some)
   const { id } = await apiAs(f.installation, holder).media.create({ path })
   for (const token of [some, all]) expect((await call(token, 'GET', `/media/${id}`)).status).toBe(200)

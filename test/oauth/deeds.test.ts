@@ -1,8 +1,9 @@
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
-import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { memberships } from '../../db/schema.ts'
+import { aPhoto } from '../builders.ts'
 import { anApp, aPerson, approved, credentials, exchange, type Flow, openFlow, post, queryFor } from './flow.ts'
 
 // What stands in the trail of what is done with apps, keys and consents. How the table keeps it: trail.test.ts.
@@ -15,9 +16,7 @@ afterAll(() => f.end())
 
 async function aPicture(): Promise<string> {
   const path = join(f.site.dataDir, 'picture.png')
-  await sharp({ create: { width: 2, height: 2, channels: 3, background: 'red' } })
-    .png()
-    .toFile(path)
+  await writeFile(path, await aPhoto())
   return path
 }
 

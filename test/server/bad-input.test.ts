@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { routes as all, type Route } from '../../server/routes.ts'
+import { aPhoto } from '../builders.ts'
 import { expectProblem, faultsOf, openWeb, type Web } from './web.ts'
 
 let w: Web
@@ -258,8 +259,7 @@ function valid({ method, path }: Route): { json?: unknown } {
 
 async function anImage(): Promise<string> {
   const form = new FormData()
-  const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-  form.append('file', new Blob([Buffer.from(png, 'base64')]))
+  form.append('file', new Blob([await aPhoto()]))
   return (await w.call('POST', '/media', { body: form })).json.id
 }
 

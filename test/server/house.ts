@@ -1,6 +1,6 @@
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
-import sharp from 'sharp'
 import { v7 as uuidv7 } from 'uuid'
 import { accessTokens, accounts, apps, connectFlows, deliveries, grants, media, webhooks } from '../../db/schema.ts'
 import { tellTest } from '../../jobs/events.ts'
@@ -8,7 +8,7 @@ import type { Actor } from '../../server/actor.ts'
 import { scopes } from '../../server/forms.ts'
 import { createKey } from '../../server/keys.ts'
 import { digest, hashPassword, mintAccessToken } from '../../server/secrets.ts'
-import { aDelivery, aKeyOfAllScopes, anOrganisation } from '../builders.ts'
+import { aDelivery, aKeyOfAllScopes, anOrganisation, aPhoto } from '../builders.ts'
 import type { Web } from './web.ts'
 
 export const Password = 'a good password'
@@ -104,8 +104,6 @@ async function aWebhook({ db }: Web, of: { organisationId: string; appId: string
 
 async function aPicture({ site }: Web): Promise<string> {
   const path = join(site.dataDir, `${uuidv7()}.png`)
-  await sharp({ create: { width: 2, height: 2, channels: 3, background: 'red' } })
-    .png()
-    .toFile(path)
+  await writeFile(path, await aPhoto())
   return path
 }

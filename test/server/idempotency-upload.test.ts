@@ -1,8 +1,8 @@
 import { createServer, type RequestListener } from 'node:http'
 import { eq, sql } from 'drizzle-orm'
-import sharp from 'sharp'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { idempotencyKeys, media } from '../../db/schema.ts'
+import { aPhoto } from '../builders.ts'
 import { listening } from '../jobs/loopback.ts'
 import { type Site, type Started, startWeb, testSite, until } from '../processes.ts'
 import { callApi, expectProblem, openWeb, type Web } from './web.ts'
@@ -15,9 +15,7 @@ beforeAll(async () => {
   w = await openWeb()
   otherSite = await testSite(w.site.databaseUrl)
   other = await startWeb(otherSite)
-  photo = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'teal' } })
-    .png()
-    .toBuffer()
+  photo = await aPhoto()
 })
 afterAll(async () => {
   await other.stop()

@@ -9,6 +9,7 @@ import { variablesWith } from '../../db/env.ts'
 import { attempts, deliveries, events, webhookAttempts } from '../../db/schema.ts'
 import { openApi } from '../../server/openapi.ts'
 import { routes } from '../../server/routes.ts'
+import { aPhoto } from '../builders.ts'
 import { type Documented, pathIn, readDocument } from './documented.ts'
 import { type Answer, openWeb, type Web } from './web.ts'
 
@@ -88,10 +89,9 @@ describe('each route', () => {
     await w.db.insert(attempts).values({ ...own, ...times, no: 1, outcome: 'refused', status: 422, reply: '{}' })
     return id
   }
-  const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-  const upload = () => {
+  const upload = async () => {
     const body = new FormData()
-    body.append('file', new Blob([Buffer.from(png, 'base64')]))
+    body.append('file', new Blob([await aPhoto()]))
     return w.call('POST', '/media', { body })
   }
   const anImage = async () => (await upload()).json.id as string

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deliveries, webhooks } from '../../db/schema.ts'
 import { type Route, routes } from '../../server/routes.ts'
+import { aPhoto } from '../builders.ts'
 import { type Known, requests } from './arbitrary.ts'
 import { type Documented, pathIn, readDocument } from './documented.ts'
 import { webWithChannel } from './web.ts'
@@ -19,7 +20,7 @@ let photo: Blob
 beforeAll(async () => {
   process.stdout.write(`PROPERTY_SEED=${Seed}\n`)
   d = await readDocument(w)
-  photo = new Blob([Buffer.from(png, 'base64')])
+  photo = new Blob([await aPhoto()])
 })
 afterAll(() => {
   const faults = w.web
@@ -28,8 +29,6 @@ afterAll(() => {
     .filter((line) => line.includes('request failed'))
   expect(faults).toEqual([])
 })
-
-const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 test.each(routes)('$method $path: whatever is sent, the answer is a documented one', async (route) => {
   const known = await thingsFor(route)
@@ -54,7 +53,7 @@ test.each(routes)('$method $path: whatever is sent, the answer is a documented o
 
 /** Things that are there, new ones for each route, so that requests can go well. */
 async function thingsFor({ path }: Route): Promise<Known> {
-  const photos = [await aPhoto(), await aPhoto(), await aPhoto()]
+  const photos = [await anUpload(), await anUpload(), await anUpload()]
   const posts = await Promise.all((['schedule', 'schedule', 'draft', 'draft', 'draft', 'schedule'] as const).map(aPost))
   await w.db.update(deliveries).set({ state: 'failed' }).where(eq(deliveries.postId, posts[0]!))
   await w.db.update(deliveries).set({ state: 'needs_review' }).where(eq(deliveries.postId, posts[1]!))
@@ -86,7 +85,7 @@ async function thingsFor({ path }: Route): Promise<Known> {
   }
 }
 
-async function aPhoto(): Promise<{ id: string; url: string }> {
+async function anUpload(): Promise<{ id: string; url: string }> {
   const body = new FormData()
   body.append('file', photo)
   return (await w.call('POST', '/media', { body })).json

@@ -1,14 +1,19 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { eq, type SQL, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { channels } from '../../db/schema.ts'
 import type { FailureCode } from '../../server/errors.ts'
 import { createKey } from '../../server/keys.ts'
 import { type Route, routes } from '../../server/routes.ts'
+import { aPhoto } from '../builders.ts'
 import { testDatabase } from '../database.ts'
 import { startWeb, testSite } from '../processes.ts'
 import { type Documented, readDocument } from './documented.ts'
 import { aDoor } from './door.ts'
-import { type Answer, type Call, callApi, expectProblem, type Web, webWithChannel } from './web.ts'
+import { type Answer, type Call, callApi, type Web, webWithChannel } from './web.ts'
 
 // Each refusal that the OpenAPI document names for a route is brought about, and must be as it says.
 
@@ -215,12 +220,7 @@ const special: Record<string, Provoke> = {
   'post /media/upload-from-url media_fetch_failed': () =>
     call('POST', '/media/upload-from-url', { json: { url: 'http://127.0.0.1:9' } }),
   'delete /media/:id media_in_use': async () => {
-    const form = aFile(
-      Buffer.from(
-        'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-        'base64',
-      ),
-    )
+    const form = aFile(await aPhoto())
     const { id } = (await call('POST', '/media', { body: form })).json
     await call('POST', '/posts', { json: { ...draft(), mediaIds: [id] } })
     return call('DELETE', `/media/${id}`)
@@ -246,7 +246,24 @@ const special: Record<string, Provoke> = {
 
 test('who is refused while still sending reads why, and the connection can be used again', async () => {
   const body = `--x\r\nContent-Disposition: form-data; name="file"\r\n\r\n${'x'.repeat(8_000_000)}\r\n--x--\r\n`
-  const headers = { 'content-type': 'multipart/form-data; boundary=x' }
-  for (let i = 0; i < 30; i++)
-    expectProblem(await call('POST', '/media', { key: 'pak_live_x', body, headers }), 401, 'unauthenticated')
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const headers = { authorization: 'pak_live_x', 'content-type': 'multipart/form-data; boundary=x' }
+  const ports = new Set<number | undefined>()
+  for (let i = 0; i < 30; i++) {
+    const refused = await over(agent, 'POST', '/media', headers, body)
+    expect(refused).toMatchObject({ status: 401, json: { code: 'unauthenticated' } })
+    ports.add(refused.port)
+  }
+  const taken = await over(agent, 'GET', '/me', { authorization: w.key })
+  expect(taken).toMatchObject({ status: 200, json: { organisation: { id: w.organisationId } } })
+  expect([...ports.add(taken.port)]).toEqual([expect.any(Number)])
+  agent.destroy()
 })
+
+/** Ask over a connection of `agent`. `port` is this end's: another connection would have another. */
+async function over(agent: Agent, method: string, path: string, headers: Record<string, string>, body = '') {
+  const asked = request(`${w.site.appUrl}/public/v1${path}`, { agent, method, headers }).end(body)
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  const { port } = answer.socket.address() as AddressInfo
+  return { status: answer.statusCode, port, json: await json(answer) }
+}
