@@ -48,7 +48,7 @@ const channel = () => aChannel(f.db, f.site.secretKey, { organisationId: f.appro
 test('a token sees and touches only what it made itself; the organisation’s own keys see it all', async () => {
   const [mine, sibling] = [await tokenFor(f.app), await tokenFor(f.app)]
   const [id, theirs, keys] = [await aWebhook(mine), await aWebhook(sibling), await aWebhook(key)]
-  const [{ id: deliveryId }] = [(await call(key, 'POST', `/webhooks/${keys}/test`)).json]
+  const { id: deliveryId } = (await call(key, 'POST', `/webhooks/${keys}/test`)).json
   expect(await idsFor(mine)).toEqual([id])
   expect(await idsFor(sibling)).toEqual([theirs])
   expect(await idsFor(key)).toEqual([id, theirs, keys])

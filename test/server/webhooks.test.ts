@@ -226,14 +226,12 @@ test('one that is deleted is gone with its log, and nothing more is told it', as
   await call('POST', `/webhooks/${id}/test`)
   expect(await call('DELETE', `/webhooks/${id}`)).toMatchObject({ status: 204, text: '' })
   for (const [method, path] of [
-    ...([
-      ['GET', ''],
-      ['DELETE', ''],
-      ['POST', '/test'],
-      ['POST', '/rotate'],
-      ['GET', '/deliveries'],
-    ] as const),
-  ])
+    ['GET', ''],
+    ['DELETE', ''],
+    ['POST', '/test'],
+    ['POST', '/rotate'],
+    ['GET', '/deliveries'],
+  ] as const)
     expectProblem(await call(method, `/webhooks/${id}${path}`), 404, 'not_found')
   await aPost()
   expect((await wholeDatabase(w.db)).get('public.webhook_deliveries.id')).toBe('')
