@@ -11,8 +11,11 @@ export type Files = {
   adopt: (key: string, path: string) => Promise<void>
   /** Throws FileNotFound. */
   bytesOf: (key: string) => Promise<number>
-  /** The file, or the bytes of `range`, which must be in it. Throws FileNotFound. Destroy it when it is not read to its end. */
-  read: (key: string, range?: Range) => Promise<Readable>
+  /**
+   * The file, or the bytes of `range`, which must be in it; `signal` ends the waiting for its first byte. Throws
+   * FileNotFound. Destroy it when it is not read to its end.
+   */
+  read: (key: string, range?: Range, signal?: AbortSignal) => Promise<Readable>
   /** Throws FileNotFound. */
   readAll: (key: string) => Promise<Uint8Array>
   /** One that is not there is fine. */

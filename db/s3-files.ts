@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3'
+import type { S3Client } from '@aws-sdk/client-s3'
 import type { Bucket } from './env.ts'
 import { demandKey, FileNotFound, type Files, type Range, temporaryIn } from './files.ts'
 import { cleared } from './pieces.ts'
@@ -28,7 +28,7 @@ export async function s3Files(dataDir: string, bucket: Bucket): Promise<Files> {
     write: (key, source) => upload(store, key, source),
     adopt: (key, path) => upload(store, key, Readable.from(cleared(createReadStream(path)))),
     bytesOf: async (key) => Number((await head(store, key)).ContentLength),
-    read: async (key, range) => Readable.from(cleared((await get(store, key, range)).Body as Readable)),
+    read: (key, range, signal) => read(store, key, range, signal),
     readAll: async (key) => buffer((await get(store, key)).Body as Readable),
     remove: (key) => remove(store, key),
     list: (prefix, time) => list(store, prefix, time),
@@ -61,10 +61,17 @@ async function head({ sdk, client, bucket }: Store, key: string) {
   return client.send(command).catch((error) => notFound(key, error))
 }
 
-async function get({ sdk, client, bucket }: Store, key: string, range?: Range): Promise<GetObjectCommandOutput> {
+async function read(store: Store, key: string, range?: Range, signal?: AbortSignal): Promise<Readable> {
+  const body = (await get(store, key, range, signal)).Body as Readable
+  // A generator that nobody has begun to read ends without a word to its source, which would hold one of few sockets.
+  return Readable.from(cleared(body)).once('close', () => body.destroy())
+}
+
+async function get({ sdk, client, bucket }: Store, key: string, range?: Range, signal?: AbortSignal) {
   const only = range ? { Range: `bytes=${range.start}-${range.end}` } : {}
   const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: objectOf(key), ...only })
-  return client.send(command).catch((error) => notFound(key, error))
+  const abort = signal ? { abortSignal: signal } : {}
+  return client.send(command, abort).catch((error) => notFound(key, error))
 }
 
 async function remove({ sdk, client, bucket }: Store, key: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { pipeline } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type express from 'express'
 import { FileNotFound, type Files, type Range } from '../db/files.ts'
 import type { Actor } from './actor.ts'
@@ -31,11 +31,40 @@ export async function sendFile({ files }: { files: Files }, req: express.Request
   const key = req.params.key ?? ''
   const type = types[key.match(/^[0-9a-f]{32}\.(\w+)$/)?.[1] ?? '']
   if (!type) return sendNothing(res)
+  const signal = untilGone(req, res)
   try {
-    const bytes = await files.bytesOf(key)
-    const range = rangeOf(req, bytes)
-    if (range === 'outside') return void res.status(416).set('Content-Range', `bytes */${bytes}`).end()
-    const stream = req.method === 'HEAD' ? null : await files.read(key, range ?? undefined)
+    await answerWith(files, { key, type }, req, res, signal)
+  } catch (error) {
+    if (signal.aborted) return
+    if (!(error instanceof FileNotFound)) throw error
+    sendNothing(res)
+  }
+}
+
+// Of the connection and not of the answer: of several requests sent in one go, only the first has a tie to it.
+function untilGone({ socket }: express.Request, res: Response): AbortSignal {
+  const gone = new AbortController()
+  const leave = () => gone.abort()
+  if (socket.destroyed) leave()
+  socket.once('close', leave)
+  res.once('finish', () => socket.off('close', leave))
+  return gone.signal
+}
+
+async function answerWith(
+  files: Files,
+  { key, type }: { key: string; type: string },
+  req: express.Request,
+  res: Response,
+  signal: AbortSignal,
+): Promise<void> {
+  const bytes = await files.bytesOf(key)
+  signal.throwIfAborted()
+  const range = rangeOf(req, bytes)
+  if (range === 'outside') return void res.status(416).set('Content-Range', `bytes */${bytes}`).end()
+  const stream = req.method === 'HEAD' ? null : await files.read(key, range ?? undefined, signal)
+  try {
+    signal.throwIfAborted()
     res.set({
       'Content-Type': type,
       'Accept-Ranges': 'bytes',
@@ -46,10 +75,9 @@ export async function sendFile({ files }: { files: Files }, req: express.Request
     })
     if (range) res.status(206).set('Content-Range', `bytes ${range.start}-${range.end}/${bytes}`)
     if (!stream) return void res.end()
-    pipeline(stream, res, () => {}) // not pipe(): a file whose reader goes away would stay open
-  } catch (error) {
-    if (!(error instanceof FileNotFound)) throw error
-    sendNothing(res)
+    await pipeline(stream, res, { signal })
+  } finally {
+    stream?.destroy()
   }
 }
 

@@ -1,5 +1,9 @@
+import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { connect } from 'node:net'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../processes.ts'
 import { type S3, startS3 } from '../s3.ts'
 import { openWeb, type Web } from './web.ts'
 
@@ -11,7 +15,8 @@ describe.each(['a local folder', 'an S3 bucket'])('files in %s', (place) => {
   beforeAll(async () => {
     s3 = await startS3()
     w = await openWeb(place === 'an S3 bucket' ? s3.variables : {})
-    const photo = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'teal' } })
+    const noise = { type: 'gaussian', mean: 128, sigma: 50 } as const // 700 KB: more than sockets and streams hold
+    const photo = await sharp({ create: { width: 480, height: 480, channels: 3, background: 'teal', noise } })
       .png()
       .toBuffer()
     const body = new FormData()
@@ -73,4 +78,28 @@ describe.each(['a local folder', 'an S3 bucket'])('files in %s', (place) => {
     expect([answer.status, answer.headers.get('content-length')]).toEqual([200, String(whole.length)])
     expect((await fetch(url.replace(/[0-9a-f]{8}\.png$/, '00000000.png'))).status).toBe(404)
   })
+
+  const descriptors = async () => (await readdir(`/proc/${w.web.pid}/fd`)).length
+  /** Ask `times` in one go on one connection, and reset it after `ms`. */
+  const askAndLeave = async (ms: number, times: number) => {
+    const { hostname, port, pathname } = new URL(url)
+    const socket = connect(Number(port), hostname).on('error', () => {})
+    await once(socket, 'connect')
+    socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`.repeat(times))
+    await new Promise((done) => setTimeout(done, ms)) // whoever leaves does so at any moment
+    socket.resetAndDestroy()
+  }
+
+  test.runIf(process.platform === 'linux').each([1, 20])(
+    'are closed again when their readers leave (%i requests a connection), and nobody is to blame',
+    async (times) => {
+      await Promise.all(Array.from({ length: 60 }, () => fetch(url).then((answer) => answer.arrayBuffer())))
+      const before = await descriptors()
+      for (let round = 0; round < 10; round++)
+        await Promise.all(Array.from({ length: 15 }, (_, ms) => askAndLeave(ms, times)))
+      await until(async () => (await descriptors()) <= before + 10, 20_000)
+      expect((await ask({})).bytes.equals(whole)).toBe(true)
+      expect(w.web.log().match(/"level":[56]0.{0,300}/)).toBeNull()
+    },
+  )
 })
