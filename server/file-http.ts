@@ -29,8 +29,9 @@ const types: Record<string, string> = {
  */
 export async function sendFile({ files }: { files: Files }, req: express.Request, res: Response): Promise<void> {
   const key = req.params.key ?? ''
-  const type = types[key.match(/^[0-9a-f]{32}\.(\w+)$/)?.[1] ?? '']
-  if (!type) return sendNothing(res)
+  const extension = /^[0-9a-f]{32}\.(\w+)$/.exec(key)?.[1] ?? ''
+  const type = Object.hasOwn(types, extension) ? types[extension] : null // or __proto__ would be one
+  if (!type || req.path.endsWith('/')) return sendNothing(res)
   const signal = untilGone(req, res)
   try {
     await answerWith(files, { key, type }, req, res, signal)

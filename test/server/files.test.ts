@@ -79,6 +79,13 @@ describe.each(['a local folder', 'an S3 bucket'])('files in %s', (place) => {
     expect((await fetch(url.replace(/[0-9a-f]{8}\.png$/, '00000000.png'))).status).toBe(404)
   })
 
+  test.each(['.__proto__', '.constructor', '.txt', '', '.png/', '.png/x'])(
+    'are served under their own names only: %s is 404',
+    async (ending) => {
+      expect((await fetch(url.replace(/\.png$/, ending))).status).toBe(404)
+    },
+  )
+
   const descriptors = async () => (await readdir(`/proc/${w.web.pid}/fd`)).length
   /** Ask `times` in one go on one connection, and reset it after `ms`. */
   const askAndLeave = async (ms: number, times: number) => {
