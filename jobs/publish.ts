@@ -31,7 +31,12 @@ export function publish(deps: Deps, gate: Gate) {
 
 /** Send one claimed delivery and write down what became of it. Whatever goes wrong is a verdict, never an exception. */
 async function deliver(deps: Deps, gate: Gate, claimed: Claimed): Promise<void> {
-  const log = deps.log.child({ organisation: claimed.organisationId, delivery: claimed.id, attempt: claimed.attemptNo })
+  const log = deps.log.child({
+    organisation: claimed.organisationId,
+    post: claimed.postId,
+    delivery: claimed.id,
+    attempt: claimed.attemptNo,
+  })
   try {
     const outcome = await outcomeOf({ ...deps, log }, gate, claimed)
     log.info(

@@ -51,8 +51,8 @@ program
   .option('--limit <n>', 'how many', '100')
   .action((options) => perform((installation) => overdue(installation, Number(options.limit))))
 program
-  .command('show <delivery>')
-  .description('All that is known of a delivery: the ledger row, its attempts, its channel.')
+  .command('show <id>')
+  .description('All that is known of a delivery, or of all of a post: the ledger row, its attempts, its channel.')
   .action((id) => perform((installation) => show(installation, id)))
 program
   .command('retry <delivery>')
@@ -101,7 +101,7 @@ async function connectChannel(
   const [organisation] = await installation.db
     .select()
     .from(organisations)
-    .where(eq(organisations.id, options.organisation))
+    .where(eq(sql`${organisations.id}::text`, options.organisation))
   if (!organisation) throw new Failure('not_found', { detail: `There is no organisation ${options.organisation}.` })
   const given = Object.fromEntries(
     (options.set ?? []).map((pair) => [pair.split('=')[0], pair.slice(pair.indexOf('=') + 1)]),
@@ -131,14 +131,16 @@ async function overdue({ db }: Installation, limit: number) {
     order by d.due_at, d.id limit ${limit}`)
 }
 
+/** A delivery with its attempts, or all of those of a post: the one id that people see on its page. */
 async function show({ db }: Installation, id: string) {
-  const [row] = await db.execute(sql`
+  const rows = await db.execute<{ delivery: { id: string } }>(sql`
     select to_jsonb(d) - 'prepared' as delivery,
       (select coalesce(jsonb_agg(to_jsonb(a) order by a.no), '[]') from attempts a where a.delivery_id = d.id) as attempts,
       (select to_jsonb(c) - 'credential' from channels c where c.id = d.channel_id) as channel
-    from deliveries d where d.id::text = ${id}`)
-  if (!row) throw new Failure('not_found', { detail: `There is no delivery ${id}.` })
-  return row
+    from deliveries d where d.id::text = ${id} or d.post_id::text = ${id} order by d.position, d.id`)
+  const [first] = rows
+  if (!first) throw new Failure('not_found', { detail: `There is no delivery and no post ${id}.` })
+  return first.delivery.id === id ? first : { deliveries: [...rows] }
 }
 
 async function retry({ db }: Installation, id: string) {
