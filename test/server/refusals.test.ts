@@ -127,6 +127,8 @@ const remove = (id: string) => call('DELETE', `/posts/${id}`)
 const retry = (id: string, more: Call = {}) => call('POST', `/posts/${id}/retry`, more)
 const resolve = (id: string, json: object, more: Call = {}) =>
   call('POST', `/posts/${id}/deliveries/${w.channelId}/resolve`, { json, ...more })
+const fromNowhere = (more: Call = {}) =>
+  call('POST', '/media/upload-from-url', { json: { url: 'http://127.0.0.1:9' }, ...more })
 const draft = () => ({ type: 'draft', content: 'x', channelIds: [] as string[] })
 const keyed = { headers: { 'idempotency-key': 'one' } }
 
@@ -217,8 +219,16 @@ const special: Record<string, Provoke> = {
   },
   'post /media media_not_accepted': () => call('POST', '/media', { body: aFile('x') }),
   'post /media body_too_large': () => call('POST', '/media', { body: aFile(`GIF89a${'x'.repeat(20 * 1024 * 1024)}`) }),
-  'post /media/upload-from-url media_fetch_failed': () =>
-    call('POST', '/media/upload-from-url', { json: { url: 'http://127.0.0.1:9' } }),
+  'post /media upload_too_slow': () => {
+    const begun = '--x\r\nContent-Disposition: form-data; name="file"\r\n\r\n'
+    const body = new ReadableStream({ start: (sent) => sent.enqueue(Buffer.from(begun)) }) // and nothing more
+    return call('POST', '/media', { body, headers: { 'content-type': 'multipart/form-data; boundary=x' } })
+  },
+  'post /media/upload-from-url media_fetch_failed': () => fromNowhere(),
+  'post /media/upload-from-url idempotency_key_in_use': () =>
+    whileUnderWay('POST /media/upload-from-url', () => fromNowhere(keyed)),
+  'post /media/upload-from-url idempotency_key_reused': () =>
+    afterAnother('POST /media/upload-from-url', () => fromNowhere(keyed)),
   'delete /media/:id media_in_use': async () => {
     const form = aFile(await aPhoto())
     const { id } = (await call('POST', '/media', { body: form })).json
