@@ -92,7 +92,7 @@ export const apps = router({
   setPicture: owner.input(SetAppPicture).mutation(async ({ ctx, input: { id, path } }) => {
     const { db, env, files, organisationId } = ctx
     await appOf(db, organisationId, id)
-    const pictureKey = await fitPicture(files, await readFile(path)).catch(notAPicture)
+    const pictureKey = await fitPicture(files, await readFile(path), organisationId).catch(notAPicture)
     return db.transaction(async (tx) => {
       const [app] = await tx
         .update(appsTable)

@@ -122,7 +122,7 @@ export async function storeChannel(
   expectedId: string | null,
 ): Promise<Channel> {
   const { organisationId } = ctx
-  const pictureKey = await copyPicture(ctx, account.pictureUrl)
+  const pictureKey = await copyPicture(ctx, account.pictureUrl, ctx.organisationId)
   const { remoteAccount, name, handle, url, limits } = account
   const shown = { name, handle, url, limits, status: 'active' as const, pausedUntil: null, connectedAt: sql`now()` }
   const id = await ctx.db.transaction(async (tx) => {

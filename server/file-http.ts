@@ -115,9 +115,10 @@ export async function takeFile(
     const media = await apiFor(context).media.create({ alt: '', ...(file.value as { path: string }) })
     res.json({ media })
   } catch (error) {
-    const { status, detail } = problemFrom(error)
+    const { status, detail, retryAfterSeconds } = problemFrom(error)
     if (status >= 500) req.log.error({ err: error }, 'request failed')
     if (!req.complete) res.set('Connection', 'close')
+    if (retryAfterSeconds !== null) res.set('Retry-After', String(retryAfterSeconds))
     res.status(status).json({ problem: detail })
     discardRest(req)
   }

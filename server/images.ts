@@ -6,7 +6,7 @@ import type { Files } from '../db/files.ts'
 import type { Keys } from '../jobs/media-files.ts'
 import { ImageBytesAtMost, MediaError } from './media-format.ts'
 import { mintName } from './secrets.ts'
-import { turns } from './turns.ts'
+import { fairTurns } from './turns.ts'
 
 const PixelsAtMost = 50_000_000 // all frames of an animation together
 const SecondsAtMost = 60
@@ -48,22 +48,22 @@ sharp.unblock({ operation: ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif'].map((format)
 sharp.cache(false)
 
 // Of the four threads that DNS shares; a turned picture of 50 megapixels takes 300 MB meanwhile.
-const inTurn = turns(2)
+const inTurn = fairTurns(2, 20)
 
 /**
  * Take the picture of type `mime` in the file at `path`: upright in its own format, without metadata, in sRGB, beside a
  * WebP thumbnail of at most 480 pixels. Animations stay animated; the thumbnail shows their first frame.
  *
- * Throws MediaError, and leaves the file at `path` to the caller.
+ * Throws MediaError, and `rate_limited` when too many of the organisation wait; leaves the file at `path` to the caller.
  */
-export async function acceptImage(files: Files, path: string, mime: string): Promise<Accepted> {
+export async function acceptImage(files: Files, path: string, mime: string, organisationId: string): Promise<Accepted> {
   const format = formats[mime]
   if (!format) {
     const message = 'The file is neither a JPEG, PNG, GIF, WebP or AVIF picture nor an MP4, MOV or WebM video.'
     throw new MediaError('media_type_not_supported', message)
   }
   if ((await stat(path)).size > ImageBytesAtMost) throw new MediaError('media_too_large', tooLarge)
-  const { picture, thumbnail } = await inTurn(async () => {
+  const { picture, thumbnail } = await inTurn(organisationId, async () => {
     const image = await opened(path)
     return {
       picture: await decoded(format.encode(image).toBuffer({ resolveWithObject: true })),
@@ -87,13 +87,13 @@ export async function acceptImage(files: Files, path: string, mime: string): Pro
 /**
  * Store an account's picture as WebP that fits into 256 by 256 pixels; returns its file key.
  *
- * Throws MediaError.
+ * Throws as acceptImage does.
  */
-export async function fitPicture(files: Files, bytes: Uint8Array): Promise<string> {
+export async function fitPicture(files: Files, bytes: Uint8Array, organisationId: string): Promise<string> {
   if (bytes.length > ImageBytesAtMost) throw new MediaError('media_too_large', tooLarge)
   if (!formats[(await fileTypeFromBuffer(bytes))?.mime ?? ''])
     throw new MediaError('media_type_not_supported', 'The file is not a JPEG, PNG, GIF, WebP or AVIF picture.')
-  const picture = await inTurn(async () => {
+  const picture = await inTurn(organisationId, async () => {
     await opened(bytes)
     return decoded(fitted(bytes, AccountPicturePixels).toBuffer())
   })

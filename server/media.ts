@@ -150,7 +150,7 @@ async function storeMedia(
   finish: Finish = async () => {},
 ): Promise<Media> {
   const { organisationId } = actor
-  const { facts, store } = await accept(files, path)
+  const { facts, store } = await accept(files, path, organisationId)
   const own = (await keysOf(db, organisationId, facts.sha256)) ? null : await store()
   const { media, shared } = await db.transaction(async (tx) => {
     await lockBytes(tx, [{ organisationId, sha256: facts.sha256 }])
@@ -167,11 +167,13 @@ async function storeMedia(
   return media
 }
 
-async function accept(files: Files, path: string): Promise<Accepted> {
+async function accept(files: Files, path: string, organisationId: string): Promise<Accepted> {
   try {
     const mime = await typeOf(path)
     const video = videoTypeOf(mime)
-    return await (video ? acceptVideo(files, path, video) : acceptImage(files, path, mime))
+    return await (video
+      ? acceptVideo(files, path, video, organisationId)
+      : acceptImage(files, path, mime, organisationId))
   } catch (error) {
     if (!(error instanceof MediaError)) throw error
     const fault = { path: 'file', code: error.code, message: error.message }

@@ -1,5 +1,6 @@
 import { readFile, rm } from 'node:fs/promises'
 import { OutboundError } from '../jobs/outbound.ts'
+import { Failure } from './errors.ts'
 import { fitPicture } from './images.ts'
 import { MediaError } from './media-format.ts'
 import type { Installation } from './trpc.ts'
@@ -10,15 +11,16 @@ const PictureBytes = 5 * 1024 * 1024
 export async function copyPicture(
   { files, outbound }: Pick<Installation, 'files' | 'outbound'>,
   url: string | null,
+  organisationId: string,
 ): Promise<string | null> {
   if (!url) return null
   const path = await files.temporary()
   try {
     await outbound.download(url, { to: path, maxBytes: PictureBytes })
-    return await fitPicture(files, await readFile(path))
+    return await fitPicture(files, await readFile(path), organisationId)
   } catch (error) {
     // A channel without its picture is worth more than none.
-    if (error instanceof OutboundError || error instanceof MediaError) return null
+    if ([OutboundError, MediaError, Failure].some((kind) => error instanceof kind)) return null
     throw error
   } finally {
     await rm(path, { force: true })

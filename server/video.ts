@@ -8,11 +8,11 @@ import { z } from 'zod'
 import type { Files } from '../db/files.ts'
 import { type Accepted, newKey } from './images.ts'
 import { MediaError, VideoBytesAtMost, type VideoType } from './media-format.ts'
-import { turns } from './turns.ts'
+import { fairTurns } from './turns.ts'
 
 const PixelsASideAtMost = 8192
 const HoursAtMost = 12
-const ProbeMs = 10_000
+const ProbeMs = 5000
 const ProbeHeapMegabytes = 64
 const PieceBytes = 256 * 1024
 
@@ -22,18 +22,23 @@ type Probed = z.infer<typeof Probed>
 const Program = join(import.meta.dirname, `probe${extname(import.meta.filename)}`) // beside this one, from source and from build/ alike
 const Parser = join(dirname(createRequire(import.meta.url).resolve('mediabunny')), '../..')
 
-const inTurn = turns(2)
+const inTurn = fairTurns(2, 20)
 
 /**
  * Take the video in the file at `path`, which begins like one of `type`: kept as it is, without a thumbnail. `store`
  * takes the file away from `path`.
  *
- * Throws MediaError.
+ * Throws MediaError, and `rate_limited` when too many of the organisation wait.
  */
-export async function acceptVideo(files: Files, path: string, { mime, extension }: VideoType): Promise<Accepted> {
+export async function acceptVideo(
+  files: Files,
+  path: string,
+  { mime, extension }: VideoType,
+  organisationId: string,
+): Promise<Accepted> {
   const { size: bytes } = await stat(path)
   if (bytes > VideoBytesAtMost) throw new MediaError('media_too_large', 'The video is larger than 1 GB.')
-  const { width, height, seconds } = await inTurn(() => probe(path, mime))
+  const { width, height, seconds } = await inTurn(organisationId, () => probe(path, mime))
   demandSize(width, height)
   if (seconds > HoursAtMost * 3600)
     throw new MediaError('media_too_long', `The video is longer than ${HoursAtMost} hours.`)
@@ -49,7 +54,7 @@ export async function acceptVideo(files: Files, path: string, { mime, extension 
 }
 
 // Nothing of the file is trusted, nor is what reads it: a process without our secrets, which may read this one file and
-// its own code, write nothing, start nothing, hold little memory, and has ten seconds.
+// its own code, write nothing, start nothing, hold little memory, and has five seconds.
 async function probe(path: string, mime: string): Promise<Probed> {
   const file = await realpath(path)
   const readable = [file, Program, join(dirname(Program), '../package.json'), `${await realpath(Parser)}/*`]

@@ -32,6 +32,13 @@ export async function aVideo(format: VideoFormat, { seconds = 2, size = [64, 48]
   return Buffer.from(target.buffer!)
 }
 
+/** An MP4 of 5 KB that says of its chunks that each has 4,000 million frames: a parser goes through them for minutes. */
+export async function aBusyVideo(): Promise<Buffer<ArrayBuffer>> {
+  const video = await aVideo('mp4')
+  video.writeUInt32BE(0xffffffff, video.indexOf('stsc') + 16) // samples-per-chunk of the first entry (ISO 14496-12 §8.7.4)
+  return video
+}
+
 /** A box of an MP4 or MOV that players pass over, of `bytes` with its head, as chunks: what makes a video as large as wanted. */
 export function* free(bytes: number): Generator<Buffer> {
   const head = Buffer.alloc(8)

@@ -132,7 +132,7 @@ describe('refused', () => {
     ['ZIP', 'PK\x03\x04'],
   ])('%s: its type is not taken', async (_what, sent) => {
     await expect(accepted(Buffer.from(sent, 'latin1'))).rejects.toMatchObject({ code: 'media_type_not_supported' })
-    await expect(fitPicture(files, Buffer.from(sent, 'latin1'))).rejects.toMatchObject({
+    await expect(fitPicture(files, Buffer.from(sent, 'latin1'), 'ours')).rejects.toMatchObject({
       code: 'media_type_not_supported',
     })
     expect(await stored()).toEqual([])
@@ -147,7 +147,7 @@ describe('refused', () => {
   ])('%s cannot be read', async (_what, make) => {
     const sent = await make()
     await expect(accepted(sent)).rejects.toMatchObject({ code: 'media_unreadable' })
-    await expect(fitPicture(files, sent)).rejects.toMatchObject({ code: 'media_unreadable' })
+    await expect(fitPicture(files, sent, 'ours')).rejects.toMatchObject({ code: 'media_unreadable' })
     expect(await stored()).toEqual([])
   })
 
@@ -185,7 +185,7 @@ describe('refused', () => {
     const sent = Buffer.concat([await stripes(10, 10).jpeg().toBuffer(), Buffer.alloc(ImageBytesAtMost)])
 
     await expect(accepted(sent)).rejects.toMatchObject({ code: 'media_too_large' })
-    await expect(fitPicture(files, sent)).rejects.toMatchObject({ code: 'media_too_large' })
+    await expect(fitPicture(files, sent, 'ours')).rejects.toMatchObject({ code: 'media_too_large' })
   })
 })
 
@@ -207,14 +207,14 @@ test('what is hidden in or behind a good picture is not stored', async () => {
 test('the file that was sent stays where it is', async () => {
   const path = await files.temporary()
   await writeFile(path, await stripes(10, 10).png().toBuffer())
-  await acceptImage(files, path, await typeOf(path))
+  await acceptImage(files, path, await typeOf(path), 'ours')
   await access(path)
 })
 
 test('a picture of an account fits into 256 pixels, upright and without metadata', async () => {
   const sent = await stripes(800, 400).withExif(Place).withMetadata({ orientation: 6 }).jpeg().toBuffer()
 
-  const key = await fitPicture(files, sent)
+  const key = await fitPicture(files, sent, 'ours')
 
   expect(await sizeOf(key)).toEqual(['webp', 128, 256])
   expect((await sharp(await files.readAll(key)).metadata()).exif).toBeUndefined()
@@ -224,7 +224,7 @@ async function accepted(sent: Uint8Array) {
   const path = await files.temporary()
   await writeFile(path, sent)
   const taken = async () => {
-    const { facts, store } = await acceptImage(files, path, await typeOf(path))
+    const { facts, store } = await acceptImage(files, path, await typeOf(path), 'ours')
     const { fileKey, thumbnailKey } = await store()
     return { ...facts, fileKey, thumbnailKey: thumbnailKey! }
   }

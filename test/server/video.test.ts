@@ -3,9 +3,10 @@ import { readdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { anOrganisation } from '../builders.ts'
 import { listening } from '../jobs/loopback.ts'
 import { until } from '../processes.ts'
-import { aVideo, free, type VideoFormat } from '../video.ts'
+import { aBusyVideo, aVideo, free, type VideoFormat } from '../video.ts'
 import { type Answer, expectProblem, openWeb, type Web } from './web.ts'
 
 let w: Web
@@ -14,10 +15,10 @@ beforeAll(async () => {
 })
 afterAll(() => w.end())
 
-const send = (bytes: Uint8Array<ArrayBuffer>, name = 'a.png') => {
+const send = (bytes: Uint8Array<ArrayBuffer>, name = 'a.png', key = w.key) => {
   const body = new FormData()
   body.append('file', new File([bytes], name, { type: 'image/png' })) // neither is believed
-  return w.call('POST', '/media', { body })
+  return w.call('POST', '/media', { body, key })
 }
 const files = async () =>
   (await readdir(join(w.site.dataDir, 'files'), { recursive: true, withFileTypes: true }))
@@ -133,6 +134,22 @@ describe('what only begins like a video', () => {
     await watch
     expect(slowestMs).toBeLessThan(3000)
   })
+})
+
+test('videos that keep the parser busy hold up nobody but the organisation that sent them', async () => {
+  const busy = await aBusyVideo()
+  const { key } = await anOrganisation(w.db)
+  const answered: string[] = []
+  const theirs = Array.from({ length: 3 }, async () => {
+    expectProblem(await send(busy, 'a.mp4', key), 422, 'media_not_accepted')
+    answered.push('theirs')
+  })
+  const path = join(w.site.dataDir, 'files/temporary')
+  await until(async () => (await readdir(path)).length >= 3)
+  expect((await send(await aVideo('mp4', { seconds: 3 }))).status).toBe(201)
+  answered.push('ours')
+  await Promise.all(theirs)
+  expect(answered.slice(0, 2)).toContain('ours')
 })
 
 test('a video with a page hidden in it is served as a video that can do nothing', async () => {
