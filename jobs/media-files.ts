@@ -15,10 +15,12 @@ export async function lockBytes(tx: Tx, media: { organisationId: string; sha256:
 export type Keys = { fileKey: string; thumbnailKey: string | null }
 
 /** Which files of removed rows may go with them: no other row has them, and no feed shows them. Holds lockBytes. */
-export async function orphanedKeys(tx: Tx, removed: Keys[]): Promise<string[]> {
+export async function orphanedKeys(tx: Tx, removed: (Keys & { organisationId: string })[]): Promise<string[]> {
   const keys = removed.map(({ fileKey }) => fileKey)
+  const owners = [...new Set(removed.map(({ organisationId }) => organisationId))]
+  const isTheirs = sql`where feed_items.organisation_id = any(${sql.param(owners)}::uuid[])`
   const rows = await tx.execute<{ key: string; shown: boolean }>(sql`
-    select key, key in (${shownInFeeds}) as shown from unnest(${sql.param(keys)}::text[]) as removed (key)
+    select key, key in (${shownInFeeds(isTheirs)}) as shown from unnest(${sql.param(keys)}::text[]) as removed (key)
     where not exists (select from media where file_key = key)`)
   // Our own feeds show the file itself; every other network has taken a copy.
   return [...rows].flatMap(({ key, shown }) => {
@@ -27,19 +29,29 @@ export async function orphanedKeys(tx: Tx, removed: Keys[]): Promise<string[]> {
   })
 }
 
-/** Of stored files, those that nothing names: no media, no picture of a channel or an app, no item of a feed. */
-export async function strayKeys(db: Db, keys: string[]): Promise<string[]> {
+/** Of stored files, those that nothing names but perhaps a feed: no media, no picture of a channel or an app. */
+export async function unnamedKeys(db: Db, keys: string[]): Promise<string[]> {
   const rows = await db.execute<{ key: string }>(sql`
     select key from unnest(${sql.param(keys)}::text[]) as stored (key)
     where not exists (select from media where file_key = key)
       and not exists (select from media where thumbnail_key = key)
       and not exists (select from channels where picture_key = key)
-      and not exists (select from apps where picture_key = key)
-      and key not in (${shownInFeeds})`)
+      and not exists (select from apps where picture_key = key)`)
   return [...rows].map(({ key }) => key)
 }
 
-const shownInFeeds = sql`
-  select substring(shown.file ->> 'url' from '/files/([^/]+)$')
-  from feed_items, jsonb_array_elements(feed_items.media) as shown (file)
-  where shown.file ->> 'url' ~ '/files/[^/]+$'`
+/** Of stored files, those that no feed shows. Reads all feeds: to be asked once, after unnamedKeys. */
+export async function unshownKeys(db: Db, keys: string[]): Promise<string[]> {
+  if (keys.length === 0) return []
+  const rows = await db.execute<{ key: string }>(sql`
+    select key from unnest(${sql.param(keys)}::text[]) as stored (key)
+    where not exists (select from (${shownInFeeds()}) as shown (shown_key) where shown_key = key)`)
+  return [...rows].map(({ key }) => key)
+}
+
+function shownInFeeds(which = sql``) {
+  return sql`
+    select substring(shown.file ->> 'url' from '/files/([^/]+)$')
+    from (select media from feed_items ${which}) as items, jsonb_array_elements(items.media) as shown (file)
+    where shown.file ->> 'url' ~ '/files/[^/]+$'`
+}

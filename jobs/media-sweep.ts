@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Db } from '../db/client.ts'
 import type { Files } from '../db/files.ts'
-import { lockBytes, orphanedKeys, strayKeys } from './media-files.ts'
+import { lockBytes, orphanedKeys, unnamedKeys, unshownKeys } from './media-files.ts'
 
 const WeekMs = 7 * 24 * 3600 * 1000
 const HourMs = 3600 * 1000
@@ -12,7 +12,7 @@ const Digits = '0123456789abcdef'
 type Deps = { db: Db; files: Files; log: Logger; now?: () => Date }
 
 /**
- * Remove media that nothing has used for a week since they were made, what is left of uploads that broke off, and stored
+ * Remove media that are a week old and that no post uses, what is left of uploads that broke off, and stored
  * files that nothing names. Of the last, a sixteenth at a time, by the hour of `now`. Ends early when `signal` is aborted.
  */
 export async function sweepMedia({ db, files, log, now = () => new Date() }: Deps, signal: AbortSignal): Promise<void> {
@@ -22,12 +22,15 @@ export async function sweepMedia({ db, files, log, now = () => new Date() }: Dep
   for (let batch = BatchRows; batch === BatchRows && !signal.aborted; rows += batch)
     batch = await removeUnused(db, files, weekAgo)
   const digit = Digits[Math.floor(now().getTime() / HourMs) % 16]!
-  let strays = 0
+  const unnamed: string[] = []
   for (const next of Digits) {
     if (signal.aborted) break
-    strays += await removeStrays(db, files, digit + next, weekAgo)
+    for await (const keys of files.list(digit + next, weekAgo))
+      if (keys.length > 0) unnamed.push(...(await unnamedKeys(db, keys)))
   }
-  if (rows + strays > 0) log.info({ rows, strays }, 'media swept')
+  const strays = await unshownKeys(db, unnamed)
+  for (const key of strays) await files.remove(key)
+  if (rows + strays.length > 0) log.info({ rows, strays: strays.length }, 'media swept')
 }
 
 async function removeUnused(db: Db, files: Files, before: Date): Promise<number> {
@@ -54,14 +57,5 @@ type Removed = { organisationId: string; sha256: string; fileKey: string; thumbn
 
 const isUnused = sql`
   not exists (select from post_media u where u.media_id = m.id)
-  and m.id not in (select unnest(d.media_ids) from deliveries d where d.media_ids is not null)`
-
-async function removeStrays(db: Db, files: Files, prefix: string, before: Date): Promise<number> {
-  let count = 0
-  for await (const keys of files.list(prefix, before)) {
-    const strays = keys.length > 0 ? await strayKeys(db, keys) : []
-    for (const key of strays) await files.remove(key)
-    count += strays.length
-  }
-  return count
-}
+  and not exists (
+    select from deliveries d where d.organisation_id = m.organisation_id and d.media_ids @> array[m.id])`

@@ -100,7 +100,7 @@ export const routes: Route[] = [
   {
     ...{ method: 'post', path: '/media', status: 201, does: 'media.create', answer: Media, body: 'file' },
     ...{ location: '/media/', refusals: ['media_not_accepted'] },
-    about: 'Upload an image (up to 20 MB) or a video (up to 1 GB)',
+    about: 'Upload an image (up to 20 MB) or a video (up to 1 GB); after a week it is removed, unless a post uses it',
   },
   {
     ...{ method: 'post', path: '/media/upload-from-url', status: 201, does: 'media.uploadFromUrl', answer: Media },

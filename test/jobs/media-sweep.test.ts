@@ -83,10 +83,14 @@ async function aPost(mediaId: string, way: 'its own' | 'on one channel'): Promis
       .where(eq(deliveries.id, deliveryId))
 }
 
-test('media that nothing has used for a week go, with their files; younger ones and used ones stay', async () => {
+test('media that are a week old and that no post uses go, with their files; younger ones and used ones stay', async () => {
   const [old, young, posted, overridden] = [await aMedia(8), await aMedia(6), await aMedia(8), await aMedia(8)]
   await aPost(posted.id, 'its own')
   await aPost(overridden.id, 'on one channel')
+  await database.db
+    .update(deliveries)
+    .set({ mediaIds: sql`media_ids || null::uuid` })
+    .where(eq(deliveries.organisationId, organisationId))
 
   await sweepAll()
 
