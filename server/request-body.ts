@@ -26,6 +26,7 @@ export async function readJson(req: IncomingMessage, most: number): Promise<{ va
   if (Number(req.headers['content-length'] ?? 0) > most) throw new Failure('body_too_large')
   if (!/^application\/json\s*(;|$)/i.test(req.headers['content-type'] ?? ''))
     throw new Failure('unsupported_media_type', { detail: 'Send the body as application/json.' })
+  demandPlain(req)
   const bytes = await readBytes(req, most)
   const value = parse(bytes)
   const bad = badTextIn(value)
@@ -51,8 +52,7 @@ export async function receiveFile(
     throw new Failure('unsupported_media_type', {
       detail: 'Send the file as multipart/form-data, in a part named file.',
     })
-  if ((req.headers['content-encoding'] ?? 'identity') !== 'identity')
-    throw new Failure('unsupported_media_type', { detail: 'Send the body as it is, without a Content-Encoding.' })
+  demandPlain(req)
   if (Number(req.headers['content-length'] ?? 0) > BodyBytesAtMost)
     throw new Failure('body_too_large', { detail: sizeSentence(VideoBytesAtMost) })
   const path = await files.temporary()
@@ -96,6 +96,11 @@ export function discardRest(req: IncomingMessage): void {
 
 async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const _ of cleared(body));
+}
+
+function demandPlain(req: IncomingMessage): void {
+  if ((req.headers['content-encoding'] ?? 'identity') !== 'identity')
+    throw new Failure('unsupported_media_type', { detail: 'Send the body as it is, without a Content-Encoding.' })
 }
 
 async function readBytes(req: IncomingMessage, most: number): Promise<Uint8Array> {

@@ -173,6 +173,8 @@ describe('a JSON body', () => {
           415,
           'unsupported_media_type',
         )
+      const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+      expectProblem(await call(route, pathOf(route), { body: '{"x":1}', headers }), 415, 'unsupported_media_type')
       for (const type of [
         'application/json; charset=utf-8',
         'APPLICATION/JSON;charset="UTF-8"',
