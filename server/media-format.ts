@@ -50,6 +50,7 @@ export async function bytesAtMost(head: Uint8Array): Promise<number> {
 
 /** What is said of a file of more than `bytes`. */
 export function sizeSentence(bytes: number): string {
-  const isVideo = bytes === VideoBytesAtMost
-  return `A file of ${isVideo ? 'a video' : 'any type but MP4, MOV and WebM videos'} may have at most ${bytes} bytes (${isVideo ? '1 GB' : '20 MB'}).`
+  return bytes === VideoBytesAtMost
+    ? 'A video may have at most 1 GB.'
+    : 'A file that is no MP4, MOV or WebM video may have at most 20 MB.'
 }

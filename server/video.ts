@@ -67,16 +67,21 @@ async function probe(path: string, mime: string): Promise<Probed> {
   } as const
   const args = [`--max-old-space-size=${ProbeHeapMegabytes}`, ...bounds, Program, file]
   const answer = await promisify(execFile)(process.execPath, args, way).catch((cause) =>
-    Promise.reject(unreadable(cause)),
+    Promise.reject(isOfTheFile(cause) ? unreadable(cause) : cause),
   )
   const probed = Probed.safeParse(JSON.parse(answer.stdout))
   if (!probed.success || probed.data.mime !== mime || probed.data.seconds <= 0) throw unreadable(probed.error)
   return probed.data
 }
 
+// Its own word, that there was no more time, or that it ran out of memory: all else, such as too many open files, is ours.
+function isOfTheFile({ code, killed, signal }: { code?: unknown; killed?: boolean; signal?: string | null }): boolean {
+  return code === 1 || killed === true || signal === 'SIGABRT'
+}
+
 function unreadable(cause: unknown): MediaError {
   const message =
-    'The video cannot be read: it is damaged, has no picture or no length, or is another format than it begins like.'
+    'The video cannot be read: it is damaged, has no picture or no length, or is not the format that its first bytes say.'
   return new MediaError('media_unreadable', message, { cause })
 }
 
