@@ -117,9 +117,8 @@ export async function takeFile(
   } catch (error) {
     const { status, detail, retryAfterSeconds } = problemFrom(error)
     if (status >= 500) req.log.error({ err: error }, 'request failed')
-    if (!req.complete) res.set('Connection', 'close')
     if (retryAfterSeconds !== null) res.set('Retry-After', String(retryAfterSeconds))
+    if (!req.complete) discardRest(req)
     res.status(status).json({ problem: detail })
-    discardRest(req)
   }
 }
