@@ -89,7 +89,7 @@ describe.runIf(process.platform === 'linux').each(['a local folder', 'an S3 buck
   test.each([
     ['sent as a form', sendForm],
     ['fetched from a URL', fetchFrom],
-  ])('a video of 1 GB, %s, grows the process by less than 64 MB', async (way, take) => {
+  ])(`a video of ${whole / MiB} MiB, %s, grows the process by less than 64 MB`, async (way, take) => {
     const { before, growth, result } = await growthOf(w.web.pid, () => take(way, whole))
     expect(result).toMatchObject({ status: 201, json: { kind: 'video', bytes: whole, durationMs: 2000 } })
     // biome-ignore lint/suspicious/noConsole: the run says what it measured
@@ -108,7 +108,9 @@ describe.runIf(process.platform === 'linux').each(['a local folder', 'an S3 buck
     expect((await w.call('DELETE', `/media/${result.json.id}`)).status).toBe(204)
   })
 
-  test.runIf(place === 'a local folder').each([
+  // It is cut on its way into this machine's own temporary folder, wherever files are kept.
+  const cut = place === 'a local folder' ? test : null
+  cut?.each([
     ['sent as a form', sendForm, 413],
     ['fetched from a URL', fetchFrom, 422],
   ])('what is larger than 1 GB, %s, is cut there and leaves nothing', async (way, take, status) => {
