@@ -146,6 +146,7 @@ export const channels = pgTable(
     credential: bytes(), // sealed; null once a disconnected channel has nothing under way
     credentialVersion: integer().notNull().default(1), // rises at each refresh and reconnect: a 401 counts only against the current one
     pausedUntil: instant(), // a 429: nothing of this channel is claimed or intended before
+    pausedAt: instant(), // by an operator, until they resume it
     connectedAt: createdAt(),
     createdAt: createdAt(),
   },
@@ -333,6 +334,11 @@ export const deliveries = pgTable(
     }),
     // The backstop of claim's order: one under way a channel.
     uniqueIndex('deliveries_under_way').on(t.channelId).where(sql`state in ('claimed', 'sending', 'uncertain')`),
+    // The backstop of poison: those that may have ended their worker go one at a time in the whole installation.
+    uniqueIndex('deliveries_suspect')
+      .on(sql`(crash_count > 0)`)
+      .where(sql`crash_count > 0 and state in ('claimed', 'sending')`),
+    index('deliveries_suspects_waiting').on(t.readyAt).where(sql`crash_count > 0 and state = 'scheduled'`), // who is next
     index('deliveries_head').on(t.channelId, t.dueAt, t.id).where(sql`state = 'scheduled'`), // claim
     index('deliveries_ready').on(t.readyAt).where(sql`state = 'scheduled'`), // the alarm, the reaper
     index('deliveries_leased').on(t.leaseUntil).where(sql`state in ('claimed', 'sending')`), // the heartbeat, the reaper
@@ -370,6 +376,56 @@ export const attempts = pgTable(
     message: text(),
   },
   (t) => [unique('attempts_no').on(t.deliveryId, t.no)],
+)
+
+// The installation itself, in one row: whether anything is sent, and which database this was when last seen. A backup that
+// is put back elsewhere differs in it, and then nothing is claimed until an operator says so.
+export const installation = pgTable(
+  'installation',
+  {
+    only: boolean().primaryKey().default(true),
+    pausedAt: instant(), // by an operator
+    restoredAt: instant(), // found or said to be a restored backup, and not resumed since
+    systemIdentifier: text(),
+    databaseOid: bigint({ mode: 'number' }),
+    timeline: integer(),
+  },
+  (t) => [check('installation_is_one', sql`${t.only}`)],
+)
+
+// What holds for a whole network in the installation. Rows are made by the workers that know the network.
+export const networks = pgTable('networks', {
+  name: text().primaryKey(), // a key of jobs/networks/registry.ts
+  atOnce: integer(), // how many are claimed or sent at once by all workers together; null: as many as the workers can
+  pausedAt: instant(), // by an operator
+})
+
+// A worker pool that takes jobs, from its start until it ends or is found dead.
+export const workers = pgTable('workers', {
+  owner: text().primaryKey(), // what leases and attempts carry
+  host: text().notNull(),
+  pid: integer().notNull(),
+  concurrency: integer().notNull(),
+  startedAt: createdAt(),
+  seenAt: createdAt(), // its last heartbeat
+  goneAt: instant(), // when its lock was first seen to be free: it is dead when it still is at the next look
+})
+
+// What a worker did in a minute, for the operators' page. Swept after a week.
+export const workerMinutes = pgTable(
+  'worker_minutes',
+  {
+    at: instant().notNull(), // the minute's beginning
+    owner: text().notNull(),
+    published: integer().notNull(),
+    failed: integer().notNull(),
+    latenessP50Ms: integer('lateness_p50_ms'), // from due_at to published_at; null when nothing was published
+    latenessP95Ms: integer('lateness_p95_ms'),
+    latenessMaxMs: integer(),
+    waiting: integer().notNull(), // due and not out, in the whole installation, as this worker saw it
+    oldestWaitingMs: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.at, t.owner] })],
 )
 
 // The first answer to a request that carried an Idempotency-Key, for a day. What takes longer than a transaction may be
