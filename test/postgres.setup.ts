@@ -1,15 +1,5 @@
-import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { sql } from 'drizzle-orm'
-import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
-import { connect } from '../db/client.ts'
-import { migrate } from '../db/migrate.ts'
-import { canEnter, createCluster, findPostgres, freePort, give, type Postgres, startServer } from '../db/postgres.ts'
+import { startCluster } from './cluster.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -23,43 +13,11 @@ let end = async () => {}
 
 /** One PostgreSQL for the whole run, with a migrated database that each test file copies. */
 export async function setup(project: TestProject): Promise<void> {
-  const programs = await findPostgres(pino({ level: 'error' }))
-  const home = await openFolder(programs)
-  const folder = join(home, 'cluster')
-  end = endWithUs(programs, folder, home)
-  const password = randomBytes(12).toString('hex')
-  const port = await freePort(0)
-  await createCluster(programs, folder, password)
-  await startServer(programs, folder, { port, settings: NothingSurvives })
-  const server = `postgres://punctual:${password}@127.0.0.1:${port}`
-  const postgres = connect(`${server}/postgres`, { connections: 1, name: 'test setup' })
-  await postgres.db.execute(sql`create database migrated`)
-  await postgres.end()
-  await migrate(`${server}/migrated`)
-  project.provide('postgres', server)
+  const cluster = await startCluster(NothingSurvives)
+  end = cluster.end
+  project.provide('postgres', cluster.server)
 }
 
 export async function teardown(): Promise<void> {
   await end()
-}
-
-async function openFolder(programs: Postgres): Promise<string> {
-  const home = await mkdtemp(join((await canEnter(programs, tmpdir())) ? tmpdir() : '/var/tmp', 'punctual-test-'))
-  await give(programs, home)
-  return home
-}
-
-// A shell that waits for the end of its input ends the server, also when this process is killed.
-function endWithUs({ bin, user }: Postgres, folder: string, home: string): () => Promise<void> {
-  const script = 'cat; "$1" stop -w -m immediate -D "$2"; rm -rf "$3"'
-  const watcher = spawn('sh', ['-c', script, 'sh', join(bin, 'pg_ctl'), folder, home], {
-    ...user,
-    cwd: '/',
-    detached: true, // a Ctrl-C is not for it
-    stdio: ['pipe', 'ignore', 'ignore'],
-  })
-  return async () => {
-    watcher.stdin.end()
-    await once(watcher, 'exit')
-  }
 }
