@@ -1,0 +1,42 @@
+import { writeFileSync } from 'node:fs'
+import { cpus, loadavg } from 'node:os'
+import { Command } from 'commander'
+import { type Figure, summaryOf, tableOf } from './figures.ts'
+import { lateness } from './lateness.ts'
+import { openStage, type Stage } from './stage.ts'
+import { volume } from './volume.ts'
+
+/** How much is measured, and where progress is told. */
+export type Settings = { runs: number; deliveries: number; idlePosts: number; say: (line: string) => void }
+
+const parts: Record<string, (stage: Stage, settings: Settings) => Promise<Figure[]>> = { a: lateness, b: volume }
+
+const { only, json, quick } = new Command('bench')
+  .option('--only <parts>', 'such as b,e', Object.keys(parts).join())
+  .option('--json <file>', 'where to write the figures')
+  .option('--quick', 'smaller numbers, one run')
+  .parse()
+  .opts<{ only: string; json?: string; quick?: true }>()
+
+const load = loadavg()[0]?.toFixed(1)
+const begun = performance.now()
+const settings: Settings = {
+  ...(quick ? { runs: 1, deliveries: 2000, idlePosts: 50 } : { runs: 3, deliveries: 10_000, idlePosts: 300 }),
+  say: (line) => process.stderr.write(`${((performance.now() - begun) / 1000).toFixed(0).padStart(5)} s  ${line}\n`),
+}
+
+process.once('SIGTERM', () => process.exit(1)) // and what was started is stopped
+const stage = await openStage()
+const figures: Figure[] = []
+try {
+  for (const part of only.split(',')) {
+    const measure = parts[part]
+    if (!measure) throw new Error(`There is no part ${part}; there are ${Object.keys(parts).join(', ')}.`)
+    figures.push(...(await measure(stage, settings)))
+  }
+} finally {
+  await stage.end()
+}
+if (json) writeFileSync(json, `${JSON.stringify(figures.map(summaryOf), null, 2)}\n`)
+const machine = `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, load ${load} before, medians of ${settings.runs}`
+process.stdout.write(`${machine}\n\n${tableOf(figures)}\n`)

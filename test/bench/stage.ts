@@ -1,0 +1,110 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { openSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { sql } from 'drizzle-orm'
+import { build } from 'esbuild'
+import { connect, type Db } from '../../db/client.ts'
+import { variablesWith } from '../../db/env.ts'
+import { freePort } from '../../db/postgres.ts'
+import { startCluster } from '../cluster.ts'
+import { type Site as Installed, testSite, until } from '../processes.ts'
+
+const Root = resolve(import.meta.dirname, '../..')
+const Bundle = 'build/bench-worker.js' // beside the migrations, where a worker looks for them
+
+/** A PostgreSQL with default settings, durable as in production, and the bundle of the bench's worker. */
+export type Stage = { server: string; end: () => Promise<void> }
+
+/** An installation with an empty database of its own, and the pool `db` on it. Goes when it is disposed of. */
+export type Site = Installed & AsyncDisposable & { db: Db }
+
+/** A process of the product. Its log is a file in the site's folder. */
+export type Process = { pid: number; stop: () => Promise<void> }
+
+/** Start PostgreSQL and bundle the worker. `end` stops the one and removes it. */
+export async function openStage(): Promise<Stage> {
+  await bundleWorker()
+  return startCluster({})
+}
+
+/** Make an empty installation. The rate limit is counted, and never reached. */
+export async function openSite({ server }: Stage): Promise<Site> {
+  const name = `bench_${randomBytes(6).toString('hex')}`
+  await onServer(server, `create database ${name} template migrated`)
+  const installed = await testSite(`${server}/${name}`, { RATE_LIMIT: '1000000' })
+  const { db, end } = connect(installed.databaseUrl, { connections: 5, name: 'bench' })
+  return {
+    ...installed,
+    db,
+    async [Symbol.asyncDispose]() {
+      await end()
+      await onServer(server, `drop database ${name} with (force)`)
+      await installed.end()
+    },
+  }
+}
+
+/** Start a worker whose networks answer after `delayMs`, and wait until it is ready. */
+export async function startWorker(
+  site: Site,
+  { delayMs, record = null }: { delayMs: number; record?: string | null },
+): Promise<Process> {
+  const port = await freePort(0)
+  const args = [Bundle, JSON.stringify({ delayMs, record })]
+  return start(site, args, { WORKER_PORT: String(port) }, `http://127.0.0.1:${port}/readyz`)
+}
+
+/** Start a script with the site's environment, and wait until `readyUrl` answers 200. */
+async function start(site: Site, args: string[], env: Record<string, string>, readyUrl: string): Promise<Process> {
+  const logFile = join(site.dataDir, `${randomBytes(4).toString('hex')}.log`)
+  const log = openSync(logFile, 'w')
+  const child = spawn(process.execPath, ['--enable-source-maps', ...args], {
+    cwd: Root,
+    env: variablesWith({ ...site.env, ...env }),
+    stdio: ['ignore', log, log], // a file, so that nobody has to read while it runs
+  })
+  const ended = once(child, 'exit')
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`${args[0]} ended: ${readFileSync(logFile, 'utf8')}`)
+    return fetch(readyUrl).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  })
+  return {
+    pid: child.pid!,
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+      process.off('exit', kill)
+    },
+  }
+}
+
+// As server/build.ts makes the worker's.
+async function bundleWorker(): Promise<void> {
+  await build({
+    absWorkingDir: Root,
+    entryPoints: ['test/bench/worker.ts'],
+    outfile: Bundle,
+    bundle: true,
+    packages: 'external',
+    alias: { 'drizzle-orm': join(Root, 'node_modules/drizzle-orm') },
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    sourcemap: true,
+    define: { 'import.meta.main': 'false' }, // or jobs/index.ts would run by itself as well
+    logLevel: 'warning',
+  })
+}
+
+async function onServer(server: string, statement: string): Promise<void> {
+  const { db, end } = connect(`${server}/postgres`, { connections: 1, name: 'bench' })
+  await db.execute(sql.raw(statement))
+  await end()
+}
