@@ -11,7 +11,8 @@ export type Db = PostgresJsDatabase<Schema>
 /** What a statement runs on: the pool, or a transaction of it. */
 export type Tx = PgDatabase<PostgresJsQueryResultHKT, Schema, ExtractTablesWithRelations<Schema>>
 
-export type Connection = { db: Db; end: () => Promise<void> }
+/** `underWay`: how many statements and transactions are at it; above the pool's size, some wait for a connection. */
+export type Connection = { db: Db; underWay: () => number; end: () => Promise<void> }
 
 /**
  * Open a pool on `url`; nothing is sent before the first query.
@@ -27,7 +28,12 @@ export function connect(url: string, { connections, name }: { connections: numbe
     connect_timeout: 10,
     connection: { application_name: `punctual ${name}`, TimeZone: 'UTC' },
   })
-  return { db: drizzle(prepared(client), { schema, casing: 'snake_case' }), end: () => client.end({ timeout: 5 }) }
+  const pool = { underWay: 0 }
+  return {
+    db: drizzle(counted(prepared(client), pool), { schema, casing: 'snake_case' }),
+    underWay: () => pool.underWay,
+    end: () => client.end({ timeout: 5 }),
+  }
 }
 
 // Drizzle sends each statement unnamed, to be parsed and planned anew after a round trip of its own: a third of our
@@ -41,6 +47,25 @@ function prepared<T extends Sql>(client: T): T {
       unsafe!(query, parameters, { ...options, prepare: parameters.length > 0 }),
     begin: (...args: unknown[]) => begin!(...args.slice(0, -1), inner(args.at(-1))),
     savepoint: (...args: unknown[]) => savepoint!(...args.slice(0, -1), inner(args.at(-1))),
+  })
+}
+
+// The driver tells nobody how busy it is.
+function counted<T extends Sql>(client: T, pool: { underWay: number }): T {
+  const { unsafe, begin } = client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
+  const count = (ended: Promise<unknown>) => {
+    pool.underWay++
+    const less = () => void pool.underWay--
+    ended.then(less, less) // begins a statement a microtask later: what is set on it meanwhile still counts
+    return ended
+  }
+  return Object.assign(client, {
+    // The driver's own, with which a transaction begins, is counted as that transaction.
+    unsafe: (query: string, parameters?: unknown[], options: object = {}) => {
+      const statement = unsafe!(query, parameters, options)
+      return 'onexecute' in options ? statement : count(statement)
+    },
+    begin: (...args: unknown[]) => count(begin!(...args)),
   })
 }
 

@@ -18,6 +18,20 @@ test('a connection is kept for good, and with it the locks of its session', asyn
   await database.end()
 })
 
+test('a pool tells how many statements and transactions are at it, and that they have ended, well or not', async () => {
+  const database = await testDatabase()
+  const { db, underWay, end } = connect(database.url, { connections: 2, name: 'test' })
+  expect(underWay()).toBe(0)
+  const pause = () => db.execute(sql`select pg_sleep(0.5)`)
+  const fails = db.transaction((tx) => tx.execute(sql`select 1 / 0 from pg_sleep(0.5)`))
+  const all = Promise.allSettled([pause(), pause(), pause(), fails])
+  await until(() => underWay() === 4)
+  await all
+  expect(underWay()).toBe(0)
+  await end()
+  await database.end()
+})
+
 describe('a connection that the server ends in the middle of a transaction', () => {
   let database: Awaited<ReturnType<typeof testDatabase>>
   let only: { db: Db; end: () => Promise<void> } // one connection: the next user has the same slot
