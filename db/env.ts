@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { KeyRing } from './sealed.ts'
 
-const wholeNumber = (name: string, least: number, most: number, fallback: number) =>
+const wholeNumber = <F extends number | null>(name: string, least: number, most: number, fallback: F) =>
   z
     .string()
     .regex(/^\d+$/)
@@ -62,6 +62,7 @@ const Variables = z.object({
   DATABASE_CONNECTIONS: wholeNumber('DATABASE_CONNECTIONS', 2, 1000, 10),
   WORKER_CONCURRENCY: wholeNumber('WORKER_CONCURRENCY', 1, 1000, 50),
   WORKER_PORT: wholeNumber('WORKER_PORT', 0, 65_535, 0),
+  METRICS_PORT: wholeNumber('METRICS_PORT', 0, 65_535, null),
   OUTBOUND_ALLOW: list
     .pipe(z.array(z.union([z.cidrv4(), z.cidrv6()]).refine((cidr) => !cidr.endsWith('/0'))))
     .catch(() => problem('OUTBOUND_ALLOW must be networks such as 10.1.0.0/16, with commas between; /0 is refused.')),
@@ -126,6 +127,7 @@ export function readEnv(variables: Record<string, string | undefined> = process.
     databaseConnections: env.DATABASE_CONNECTIONS,
     workerConcurrency: env.WORKER_CONCURRENCY,
     workerPort: env.WORKER_PORT,
+    metricsPort: env.METRICS_PORT, // null: the web process serves none
     outboundAllow: env.OUTBOUND_ALLOW,
     s3, // null: files are kept in dataDir
     blueskyPlcUrl: env.BLUESKY_PLC_URL,

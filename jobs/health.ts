@@ -1,16 +1,35 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { Registry } from 'prom-client'
+import { sendMetrics } from './metrics.ts'
 
 /** What a worker says of itself: null when all is well, or why it is not, in words for the operator. */
 export type Health = { notLive: () => string | null; notReady: () => Promise<string | null> }
 
-/** Serve `/livez` and `/readyz` on `port` (0: any free one). Resolves when it listens. */
-export function serveHealth(port: number, { notLive, notReady }: Health): Promise<Server> {
-  const server = createServer(async (req, res) => {
-    const path = req.url?.split('?')[0]
-    if (path !== '/livez' && path !== '/readyz') return void res.writeHead(404).end()
-    const why = path === '/livez' ? notLive() : await notReady()
-    res.writeHead(why ? 503 : 200, { 'content-type': 'text/plain', 'cache-control': 'no-store' })
-    res.end(why ? `${path.slice(1)}: ${why}\n` : 'ok\n')
+/** Serve a worker's `/livez`, `/readyz` and `/metrics` on `port` (0: any free one). Resolves when it listens. */
+export function serveHealth(port: number, { notLive, notReady }: Health, registry: Registry): Promise<Server> {
+  return serve(port, {
+    '/livez': (res) => answer(res, 'livez', notLive()),
+    '/readyz': async (res) => answer(res, 'readyz', await notReady()),
+    '/metrics': (res) => sendMetrics(registry, res),
+  })
+}
+
+/** Serve `/metrics` alone on `port` (0: any free one), apart from what the world may reach. Resolves when it listens. */
+export function serveMetrics(port: number, registry: Registry): Promise<Server> {
+  return serve(port, { '/metrics': (res) => sendMetrics(registry, res) })
+}
+
+function serve(port: number, paths: Record<string, (res: ServerResponse) => void | Promise<void>>): Promise<Server> {
+  const byPath = new Map(Object.entries(paths))
+  const server = createServer((req, res) => {
+    const found = byPath.get(req.url?.split('?')[0] ?? '')
+    if (found) void found(res)
+    else res.writeHead(404).end()
   })
   return new Promise((done, fail) => server.once('error', fail).listen(port, () => done(server)))
+}
+
+function answer(res: ServerResponse, name: string, why: string | null): void {
+  res.writeHead(why ? 503 : 200, { 'content-type': 'text/plain', 'cache-control': 'no-store' })
+  res.end(why ? `${name}: ${why}\n` : 'ok\n')
 }

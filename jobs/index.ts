@@ -5,6 +5,7 @@ import { createLog } from '../db/log.ts'
 import { isMigrated } from '../db/migrate.ts'
 import { openFiles } from '../db/storage.ts'
 import { serveHealth } from './health.ts'
+import { workerMetrics } from './metrics.ts'
 import { networks as allNetworks, type Networks } from './networks/registry.ts'
 import { createOutbound } from './outbound.ts'
 import { times as realTimes, type Times } from './times.ts'
@@ -20,16 +21,19 @@ type Way = { env: Env; networks?: (installed: { db: Db; appUrl: string; plcUrl: 
 export async function run({ env, networks = allNetworks, times = realTimes }: Way): Promise<void> {
   const log = createLog('worker', env.logLevel)
   const { databaseUrl, secretKeys } = await joinInstallation(env)
-  const { db, end } = connect(databaseUrl, { connections: env.databaseConnections, name: 'worker' })
+  const connections = env.databaseConnections
+  const { db, underWay, end } = connect(databaseUrl, { connections, name: 'worker' })
   if (!(await isMigrated(db)))
     throw new InstallationError('The database is older than this version: run `npm run migrate`.')
   const outbound = createOutbound({ allow: env.outboundAllow })
+  const metrics = workerMetrics({ db, underWay, connections, log })
   const worker = await startWorker({
     ...{
       db,
       databaseUrl,
       times,
       outbound,
+      metrics,
       log,
       ring: secretKeys,
       appUrl: env.appUrl,
@@ -38,7 +42,7 @@ export async function run({ env, networks = allNetworks, times = realTimes }: Wa
     networks: networks({ db, appUrl: env.appUrl, plcUrl: env.blueskyPlcUrl }),
     files: await openFiles(env),
   })
-  const health = await serveHealth(env.workerPort, worker.health)
+  const health = await serveHealth(env.workerPort, worker.health, metrics.registry)
   log.info({ owner: worker.owner, health: health.address() }, 'worker runs')
   const reason = await Promise.race([worker.ended, signalled()])
   log.info({ reason }, 'worker stops')

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Db } from '../db/client.ts'
 import type { Files } from '../db/files.ts'
 import { type KeyRing, open, type Place, seal } from '../db/sealed.ts'
+import type { WorkerMetrics } from './metrics.ts'
 import { type Credential, type Network, PublishError, type Session } from './networks/network.ts'
 import type { Networks } from './networks/registry.ts'
 import type { Outbound } from './outbound.ts'
@@ -18,6 +19,7 @@ export type Deps = {
   ring: KeyRing
   files: Files
   appUrl: string
+  metrics: WorkerMetrics
   log: Logger
 }
 
@@ -62,12 +64,16 @@ export async function refreshed<C extends SealedChannel>(deps: Deps, network: Ne
     if (current.version !== refused.credentialVersion)
       return { ...refused, credential: current.credential, credentialVersion: current.version }
     const session = openSession(deps, refused, deps.outbound, AbortSignal.timeout(deps.times.sendMs))
-    const fresh = await refresh(session.credential, session)
+    const fresh = await refresh(session.credential, session).catch((error: unknown) => {
+      deps.metrics.refreshed(refused.network, false)
+      throw error
+    })
     const credential = seal(deps.ring, credentialPlace(refused), JSON.stringify(fresh))
     const credentialVersion = current.version + 1
     await tx.execute(sql`
       update channels set credential = ${credential}, credential_version = ${credentialVersion}
       where id = ${refused.channelId} and organisation_id = ${refused.organisationId}`)
+    deps.metrics.refreshed(refused.network, true)
     deps.log.info({ organisation: refused.organisationId, channel: refused.channelId }, 'credential refreshed')
     return { ...refused, credential, credentialVersion }
   })

@@ -41,7 +41,10 @@ export function startPostman(deps: Deps): Postman {
       waiting.delete(webhookId)
       const turn = goDown(deps, webhookId, () => stopped)
         .catch((error: unknown) =>
-          deps.log.warn({ err: error, webhook: webhookId }, 'a webhook’s turn failed; it is woken again'),
+          deps.log.warn(
+            { err: error, organisation: organisationId, webhook: webhookId },
+            'a webhook’s turn failed; it is woken again',
+          ),
         )
         .finally(() => {
           turns.delete(turn)
@@ -92,6 +95,7 @@ async function goDown(deps: Deps, webhookId: string, isOver: () => boolean): Pro
     const due = await claim(deps, webhookId)
     if (!due) break // nothing is due, or somebody else is at it
     const call = await tellOne(deps, due)
+    deps.metrics.webhookCalled(call.error === null ? 'delivered' : call.status === null ? 'unreachable' : 'refused')
     await settle(deps, due, call)
     const { organisationId: organisation, eventId: event, attemptNo: attempt } = due
     deps.log.info(

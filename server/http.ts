@@ -11,6 +11,7 @@ import { addressOf } from './address.ts'
 import { Failure, problemFrom } from './errors.ts'
 import { sendFile, takeFile } from './file-http.ts'
 import type { Journal } from './journal.ts'
+import type { WebMetrics } from './metrics.ts'
 import { isOAuthEndpoint, oauthEndpoints, openerPolicy, sendFailure } from './oauth-http.ts'
 import { reference } from './reference.ts'
 import { boundBody } from './request-body.ts'
@@ -30,16 +31,18 @@ export type Serving = {
   log: Logger
   build: RemixBuild
   publicDir: string // static files: `build/` in it never changes under a name
+  metrics: WebMetrics | null // null: nobody asks for them
   isDraining: () => boolean
 }
 
 /** The whole web process as an Express app: health, public API, files, pages, in this order. */
 export function createApp(serving: Serving): express.Express {
-  const { installation, journal, log, publicDir } = serving
+  const { installation, journal, log, publicDir, metrics } = serving
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', installation.env.trustProxy)
   app.set('query parser', false)
+  if (metrics) app.use(metrics.watch)
   app.use(requestLog(log))
   app.use(boundWait)
   app.use(withoutGuessing)
@@ -51,8 +54,9 @@ export function createApp(serving: Serving): express.Express {
   app.use(oauthEndpoints(installation))
   app.use(demandPageRequest)
   app.get('/files/:key', (req, res, next) => void sendFile(installation, req, res).catch(next))
-  app.use('/build', express.static(join(publicDir, 'build'), { immutable: true, maxAge: '1y', index: false }))
-  app.use(express.static(publicDir, { maxAge: '1h', index: false, redirect: false }))
+  const built = { immutable: true, maxAge: '1y', index: false, setHeaders: nameStatic }
+  app.use('/build', express.static(join(publicDir, 'build'), built))
+  app.use(express.static(publicDir, { maxAge: '1h', index: false, redirect: false, setHeaders: nameStatic }))
   app.use(withNonce, securityHeaders(installation), openerPolicy)
   app.use(demandOwnOrigin(installation))
   app.post('/media', (req, res, next) => {
@@ -64,6 +68,10 @@ export function createApp(serving: Serving): express.Express {
   app.all('*', pages(serving))
   app.use(lastResort(installation))
   return app
+}
+
+function nameStatic(res: express.Response): void {
+  res.locals.route = 'static'
 }
 
 const WaitMs = 300_000 // Node's own bound, which the server's had to give up for files

@@ -6,9 +6,11 @@ import type { Logger } from 'pino'
 import { InstallationError } from '../db/embedded.ts'
 import { type Env, EnvError, readEnv } from '../db/env.ts'
 import { createLog } from '../db/log.ts'
+import { serveMetrics } from '../jobs/health.ts'
 import { createApp } from './http.ts'
 import { install } from './installation.ts'
 import { openJournal } from './journal.ts'
+import { type WebMetrics, webMetrics } from './metrics.ts'
 import { UploadPace } from './request-body.ts'
 
 const DrainMs = 20_000
@@ -19,19 +21,22 @@ const KeepAliveMs = 75_000
 async function main(): Promise<void> {
   const env = readEnv()
   const log = createLog('web', env.logLevel)
-  const { installation, end } = await install(env)
+  const { installation, underWay, end } = await install(env)
   await installation.files.clear(new Date(Date.now() - 24 * UploadPace.wholeMs)) // left by one that was killed
   const root = resolve(import.meta.dirname, '..') // from server/ and from build/ alike
   const build = await import(pathToFileURL(join(root, 'build/remix/index.js')).href)
   let draining = false
   const journal = openJournal(installation.db, log)
   const publicDir = join(root, 'public')
-  const app = createApp({ installation, journal, log, build, publicDir, isDraining: () => draining })
+  const measured = { db: installation.db, underWay, connections: env.databaseConnections, log }
+  const metrics = env.metricsPort === null ? null : webMetrics(measured, build.routes)
+  const app = createApp({ installation, journal, log, build, publicDir, metrics, isDraining: () => draining })
   const server = await listen(
     createServer({ keepAliveTimeout: KeepAliveMs, requestTimeout: 2 * UploadPace.wholeMs }, app),
     env,
   )
   log.info({ address: server.address(), appUrl: env.appUrl }, 'web listens')
+  if (metrics) await listenForMetrics(env, metrics, log)
   if (env.compilerOrigin) await broadcastDevReady(build, env.compilerOrigin) // and open pages load themselves again
   const stop = () => {
     if (draining) return
@@ -50,6 +55,11 @@ function listen(server: Server, { port, host }: Env): Promise<Server> {
     server.once('error', fail)
     server.listen({ port, ...(host ? { host } : {}) }, () => done(server))
   })
+}
+
+async function listenForMetrics({ metricsPort }: Env, { registry }: WebMetrics, log: Logger): Promise<void> {
+  const server = await serveMetrics(metricsPort ?? 0, registry)
+  log.info({ address: server.address() }, 'metrics are served')
 }
 
 async function drain(server: Server, log: Logger): Promise<void> {

@@ -6,10 +6,13 @@ import { networks } from '../jobs/networks/registry.ts'
 import { createOutbound } from '../jobs/outbound.ts'
 import type { Installation } from './trpc.ts'
 
+/** `underWay`: how busy the pool is (db/client.ts). */
+export type Installed = { installation: Installation; underWay: () => number; end: () => Promise<void> }
+
 /** Connect to everything that a request may need. Also what the operator's commands work with. */
-export async function install(env: Env): Promise<{ installation: Installation; end: () => Promise<void> }> {
+export async function install(env: Env): Promise<Installed> {
   const { databaseUrl, secretKeys } = await joinInstallation(env)
-  const { db, end } = connect(databaseUrl, { connections: env.databaseConnections, name: 'web' })
+  const { db, underWay, end } = connect(databaseUrl, { connections: env.databaseConnections, name: 'web' })
   const outbound = createOutbound({ allow: env.outboundAllow })
   const installation = {
     db,
@@ -19,5 +22,5 @@ export async function install(env: Env): Promise<{ installation: Installation; e
     networks: networks({ db, appUrl: env.appUrl, plcUrl: env.blueskyPlcUrl }),
     outbound,
   }
-  return { installation, end: async () => void (await Promise.all([outbound.close(), end()])) }
+  return { installation, underWay, end: async () => void (await Promise.all([outbound.close(), end()])) }
 }

@@ -87,6 +87,7 @@ function routeOf(req: Request, res: Response): { route: Route; params: Record<st
   // A literal path comes before one with a parameter: /media/upload-from-url is no media id.
   const fewest = Math.min(...matches.map(({ params }) => Object.keys(params).length))
   const candidates = matches.filter(({ params }) => Object.keys(params).length === fewest)
+  res.locals.route = Prefix + candidates[0]!.route.path // for the metrics
   const method = req.method === 'HEAD' ? 'GET' : req.method
   const methods = candidates.flatMap(({ route }) =>
     route.method === 'get' ? ['GET', 'HEAD'] : [route.method.toUpperCase()],

@@ -22,7 +22,7 @@ export function webWithReceiver() {
     await own.w.end()
   })
   return Object.assign(own, {
-    async worker(options: Parameters<typeof startWorker>[1] = {}): Promise<Started> {
+    async worker(options: Parameters<typeof startWorker>[1] = {}) {
       const worker = await startWorker(own.w.site, options)
       running.push(worker)
       return worker

@@ -186,6 +186,7 @@ test.each(['token', 'revoke', 'introspect'])(
       log,
       build: {} as never,
       publicDir: '/none',
+      metrics: null,
       isDraining: () => true,
     }
     const server = createApp(serving).listen(0, '127.0.0.1')

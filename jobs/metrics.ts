@@ -1,0 +1,82 @@
+import type { ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Connection } from '../db/client.ts'
+import { watchLedger } from './ledger-metrics.ts'
+
+/** What a process is, for its metrics: its pool, of `connections`, and its log. */
+export type Measured = Pick<Connection, 'db' | 'underWay'> & { connections: number; log: Logger }
+
+/** What every process of ours says of itself and of the installation: Node's own metrics, the pool, the ledger. */
+export function processMetrics({ db, underWay, connections, log }: Measured): Registry {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  new Gauge({
+    ...{ name: 'punctual_database_pool_size', help: 'Connections that the pool may open', registers },
+    collect() {
+      this.set(connections)
+    },
+  })
+  new Gauge({
+    name: 'punctual_database_pool_under_way',
+    help: 'Statements and transactions under way on the pool; above its size, some wait for a connection',
+    registers,
+    collect() {
+      this.set(underWay())
+    },
+  })
+  watchLedger(registry, db, log)
+  return registry
+}
+
+export type WorkerMetrics = ReturnType<typeof workerMetrics>
+
+const LatenessSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600]
+
+/** What a worker counts as it happens. Its labels are networks and outcomes, never an organisation, a channel or a post. */
+export function workerMetrics(measured: Measured) {
+  const registry = processMetrics(measured)
+  const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] })
+  const lateness = new Histogram({
+    name: 'punctual_lateness_seconds',
+    help: 'From the instant at which a delivery was due to its publication',
+    labelNames: ['network'],
+    buckets: LatenessSeconds,
+    registers: [registry],
+  })
+  const attempts = counter('punctual_attempts_total', 'Attempts that ended', 'network', 'outcome')
+  const leasesLost = counter('punctual_leases_lost_total', 'Attempts whose lease went to somebody else meanwhile')
+  const takenOver = counter('punctual_taken_over_total', 'Deliveries taken from workers that were found dead')
+  const refreshes = counter('punctual_refreshes_total', 'Credentials refreshed, or not', 'network', 'result')
+  const rateLimited = counter('punctual_rate_limited_total', 'Answers of a network that asked to wait', 'network')
+  const webhookCalls = counter('punctual_webhook_calls_total', 'Calls of webhooks that ended', 'outcome')
+  for (const outcome of ['delivered', 'refused', 'unreachable']) webhookCalls.inc({ outcome }, 0) // a rate needs a first value
+  return {
+    registry,
+    /** It is out: `latenessMs` after it was due. */
+    published: (network: string, latenessMs: number) => lateness.observe({ network }, latenessMs / 1000),
+    /** `outcome` as the attempt's row has it. */
+    attemptEnded: (network: string, outcome: string) => attempts.inc({ network, outcome }),
+    /** An attempt's lease went to somebody else, so that it wrote nothing down. */
+    leaseLost: () => leasesLost.inc(),
+    /** So many deliveries were taken from dead workers. */
+    takenOver: (deliveries: number) => takenOver.inc(deliveries),
+    /** A credential was refreshed, or could not be. */
+    refreshed: (network: string, isGood: boolean) => refreshes.inc({ network, result: isGood ? 'good' : 'failed' }),
+    /** A network answered that it is asked too often. */
+    limited: (network: string) => rateLimited.inc({ network }),
+    /** A call of a webhook ended; `unreachable`: without an answer. */
+    webhookCalled: (outcome: 'delivered' | 'refused' | 'unreachable') => webhookCalls.inc({ outcome }),
+  }
+}
+
+/** Answer with the metrics in Prometheus' text format, or 500 with the reason. */
+export async function sendMetrics(registry: Registry, res: ServerResponse): Promise<void> {
+  const headers = { 'content-type': registry.contentType, 'cache-control': 'no-store' }
+  await registry.metrics().then(
+    (text) => res.writeHead(200, headers).end(text),
+    (error: Error) => res.writeHead(500, { 'content-type': 'text/plain' }).end(`${error.message}\n`),
+  )
+}

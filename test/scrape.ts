@@ -1,0 +1,27 @@
+import { expect } from 'vitest'
+
+/** What a process serves at /metrics: `text` whole, and a figure by its name and labels, null where there is none. */
+export type Scraped = { text: string; figure: (name: string, labels?: Record<string, string>) => number | null }
+
+/** Read the metrics of a process. */
+export async function scrape(url: string): Promise<Scraped> {
+  const response = await fetch(`${url}/metrics`)
+  const text = await response.text()
+  expect(response.status, text).toBe(200)
+  expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+  return {
+    text,
+    figure(name, labels = {}) {
+      const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
+      const line = text.split('\n').find((line) => {
+        const [, found, inside = ''] = /^(\w+)(?:\{(.*)\})? /.exec(line) ?? []
+        return (
+          found === name &&
+          pairs.length === inside.split('",').filter(Boolean).length &&
+          pairs.every((pair) => inside.includes(pair))
+        )
+      })
+      return line === undefined ? null : Number(line.slice(line.lastIndexOf(' ')))
+    },
+  }
+}

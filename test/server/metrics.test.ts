@@ -1,0 +1,146 @@
+import { sql } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { aChannel, aDelivery, anOrganisation } from '../builders.ts'
+import { testDatabase } from '../database.ts'
+import { startWeb, testSite, until } from '../processes.ts'
+import { scrape } from '../scrape.ts'
+import { aBrowser } from './browser.ts'
+import { aDoor } from './door.ts'
+import { openWeb, type Web } from './web.ts'
+
+let w: Web
+let metricsUrl: string
+beforeAll(async () => {
+  w = await openWeb({ METRICS_PORT: '0' })
+  metricsUrl = await metricsOf(w.web)
+})
+afterAll(() => w.end())
+
+const requests = 'punctual_http_request_duration_seconds_count'
+
+test('the ledger is told of: what is due, for how long it could have been out, who works and whether anything may', async () => {
+  const { db, organisationId } = w
+  const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000)
+  const [free, paused, resting] = [await w.channel(), await w.channel(), await w.channel()]
+  await db.execute(sql`update channels set paused_at = now() where id = ${paused}`)
+  await db.execute(sql`update channels set paused_until = now() + interval '1 hour' where id = ${resting}`)
+  for (const [channelId, minutes] of [
+    ...([
+      [free, 5],
+      [free, 3],
+      [free, -60],
+      [paused, 60],
+      [resting, 60],
+    ] as const),
+  ])
+    await aDelivery(db, { organisationId, channelId, dueAt: ago(minutes) })
+  await db.execute(sql`
+    insert into workers (owner, host, pid, concurrency, seen_at, gone_at) values
+      ('a', 'one', 1, 50, now(), null), ('b', 'two', 2, 50, now() - interval '40 s', null),
+      ('c', 'three', 3, 50, now() - interval '2 min', now())`)
+  await db.execute(sql`update installation set restored_at = now()`)
+
+  const { figure } = await until(async () => {
+    const scraped = await scrape(metricsUrl)
+    return scraped.figure('punctual_claims_stopped', { reason: 'restored' }) === 1 && scraped
+  })
+
+  expect(figure('punctual_ledger_readable')).toBe(1)
+  expect(figure('punctual_claims_stopped', { reason: 'paused' })).toBe(0)
+  expect(figure('punctual_networks_paused')).toBe(0)
+  expect(figure('punctual_deliveries', { state: 'due' })).toBe(4)
+  expect(figure('punctual_deliveries', { state: 'uncertain' })).toBe(0)
+  expect(figure('punctual_overdue_oldest_seconds')).toBeGreaterThanOrEqual(300)
+  expect(figure('punctual_overdue_oldest_seconds')).toBeLessThan(330)
+  expect(figure('punctual_workers_alive')).toBe(1)
+  expect(figure('punctual_worker_heartbeat_oldest_seconds')).toBeGreaterThanOrEqual(40)
+  expect(figure('punctual_worker_heartbeat_oldest_seconds')).toBeLessThan(70)
+})
+
+test('each request is measured by the pattern of its route and the class of its answer; all unknown paths are one', async () => {
+  const postId = uuidv7()
+  const browser = aBrowser(w.site.appUrl)
+  const person = { name: 'Ada', email: 'ada@example.org', password: 'a good password', organisation: 'Works' }
+  await browser.post('/signup', person)
+  await w.call('GET', '/channels')
+  await w.call('GET', '/channels')
+  await w.call('GET', `/posts/${postId}`)
+  await w.call('GET', '/channels', { key: 'pak_live_wrong' })
+  await w.call('PUT', '/channels')
+  await w.call('GET', '/no-such-thing')
+  for (const path of ['/', `/posts/${postId}`, '/settings/developers/access', `/feeds/${postId}/atom.xml`])
+    await browser.get(path)
+  for (const path of [
+    '/wp-login.php',
+    '/.env',
+    '/%61',
+    '/build/none.js',
+    `/files/${'a'.repeat(32)}.png`,
+    '/favicon.svg',
+  ])
+    await fetch(`${w.site.appUrl}${path}`)
+  await fetch(`${w.site.appUrl}/oauth/token`, { method: 'POST' })
+  await fetch(`${w.site.appUrl}/readyz`)
+
+  const { text, figure } = await until(async () => {
+    const scraped = await scrape(metricsUrl)
+    return scraped.figure(requests, { method: 'POST', route: '/oauth/token', status: '4xx' }) ? scraped : null
+  })
+
+  const counted = (method: string, route: string, status: string) => figure(requests, { method, route, status })
+  expect(counted('GET', '/public/v1/channels', '2xx')).toBe(2)
+  expect(counted('GET', '/public/v1/channels', '4xx')).toBe(1)
+  expect(counted('other', '/public/v1/channels', '4xx')).toBe(1)
+  expect(counted('GET', '/public/v1/posts/:id', '4xx')).toBe(1)
+  expect(counted('POST', '/signup', '3xx')).toBe(1)
+  expect(counted('GET', '/', '2xx')).toBe(1)
+  expect(counted('GET', '/posts/:id', '4xx')).toBe(1)
+  expect(counted('GET', '/settings/developers/access', '2xx')).toBe(1)
+  expect(counted('GET', '/feeds/:channelId/atom.xml', '4xx')).toBe(1)
+  expect(counted('GET', '/files/:key', '4xx')).toBe(1)
+  expect(counted('GET', 'static', '2xx')).toBe(1)
+  expect(counted('GET', 'unknown', '4xx')).toBe(5)
+  const routes = new Set([...text.matchAll(/route="([^"]*)"/g)].map(([, route]) => route))
+  expect(routes).not.toContain('/readyz')
+  for (const secret of [w.organisationId, postId, 'wp-login', '.env', w.key]) expect(text).not.toContain(secret)
+})
+
+test('the process tells of itself: its pool, its event loop, its memory', async () => {
+  const { figure } = await scrape(metricsUrl)
+  expect(figure('punctual_database_pool_size')).toBe(10)
+  expect(figure('punctual_database_pool_under_way')).toBeLessThanOrEqual(1)
+  expect(figure('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0)
+  expect(figure('process_resident_memory_bytes')).toBeGreaterThan(0)
+})
+
+test('where the world comes in there are none', async () => {
+  expect((await fetch(`${w.site.appUrl}/metrics`)).status).toBe(404)
+})
+
+test('while the database is away the process still tells of itself, and that the ledger cannot be read', async () => {
+  const database = await testDatabase()
+  const door = await aDoor(database.url)
+  const site = await testSite(door.url, { METRICS_PORT: '0' })
+  const web = await startWeb(site)
+  const own = await anOrganisation(database.db)
+  const channelId = await aChannel(database.db, site.secretKey, { ...own, network: 'feed' })
+  await aDelivery(database.db, { ...own, channelId, dueAt: new Date() })
+  await door.shut()
+
+  const { figure } = await scrape(await metricsOf(web))
+
+  expect(figure('punctual_ledger_readable')).toBe(0)
+  expect(figure('punctual_database_pool_size')).toBe(10)
+  for (const name of ['punctual_overdue_oldest_seconds', 'punctual_workers_alive']) expect(figure(name)).toBeNull()
+  expect(figure('punctual_deliveries', { state: 'due' })).toBeNull()
+  await web.stop()
+  await site.end()
+  await database.end()
+})
+
+/** Where a web process that took any free port says that it serves its metrics. */
+async function metricsOf({ log }: { log: () => string }): Promise<string> {
+  const port = await until(() => /"address":\{[^}]*"port":(\d+)\},"msg":"metrics are served"/.exec(log())?.[1])
+  return `http://127.0.0.1:${port}`
+}
