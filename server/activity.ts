@@ -39,6 +39,16 @@ export function recordBy(tx: Tx, { actor, address }: Doing, deed: OwnDeed): Prom
   return record(tx, { organisationId, by: { kind, id, name }, address, ...deed })
 }
 
+/** An operator of the installation: an account, or whoever has its command line. */
+export type Operator = { id: string | null; name: string }
+
+export const atCommandLine = { kind: 'operator', id: null, name: 'at the command line' } as const
+
+/** Add what an operator did to an organisation, in its trail. Where they sat is not its business. */
+export function recordByOperator(tx: Tx, { id, name }: Operator, deed: Omit<Deed, 'by' | 'address'>): Promise<void> {
+  return record(tx, { by: { kind: 'operator', id, name }, address: null, ...deed })
+}
+
 /** Who does something, and from where. */
 export type Doing = { actor: Actor; address: string }
 type OwnDeed = Omit<Deed, 'by' | 'address' | 'organisationId'> & { organisationId?: string }

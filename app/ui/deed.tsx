@@ -30,6 +30,9 @@ const words: Record<string, (subject: ReactNode, reason: unknown) => ReactNode> 
   'webhook.switched_off': (url) => <>switched the webhook {url} off</>,
   'webhook.secret_rotated': (url) => <>rotated the secret of the webhook {url}</>,
   'webhook.deleted': (url) => <>deleted the webhook {url}</>,
+  'channel.paused': (channel) => <>paused the channel {channel}</>,
+  'channel.resumed': (channel) => <>let the channel {channel} go on</>,
+  'post.retried': (channel) => <>had a post sent again on {channel}</>,
   'token.issued': () => <>was given access</>,
   'token.revoked': (_app, reason) => (reason ? <>lost its access</> : <>gave its access back</>),
 }

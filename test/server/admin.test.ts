@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { eq } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { variablesWith } from '../../db/env.ts'
-import { deliveries } from '../../db/schema.ts'
+import { activity, deliveries } from '../../db/schema.ts'
 import { aDelivery } from '../builders.ts'
 import { webWithChannel } from './web.ts'
 
@@ -12,12 +12,17 @@ const w = webWithChannel()
 
 /** What an operator's command prints, and on standard error instead when it fails. */
 async function admin(...command: string[]) {
-  const file = resolve(import.meta.dirname, '../../server/admin.ts')
+  const file = resolve(import.meta.dirname, '../../build/admin.js') // starts in half the time
   const run = promisify(execFile)(process.execPath, [file, ...command], { env: variablesWith(w.site.env) })
   return run.then(
     ({ stdout }) => ({ said: JSON.parse(stdout), refused: null }),
     ({ stderr }: { stderr: string }) => ({ said: null, refused: stderr.trim() }),
   )
+}
+
+async function deeds(): Promise<unknown[]> {
+  const rows = await w.db.select().from(activity).where(eq(activity.organisationId, w.organisationId))
+  return rows.map(({ action, actorKind, actorName, subjectName }) => [action, actorKind, actorName, subjectName])
 }
 
 test('an operator finds a late delivery, sees all of it by its id and all of its post by the post’s, and sends it again', async () => {
@@ -32,6 +37,44 @@ test('an operator finds a late delivery, sees all of it by its id and all of its
   expect((await admin('show', postId)).said).toEqual({ deliveries: [shown] })
   await w.db.update(deliveries).set({ state: 'failed' }).where(eq(deliveries.id, id))
   expect((await admin('retry', id)).said).toMatchObject({ id: postId, status: 'SCHEDULED' })
+  expect(await deeds()).toContainEqual(['post.retried', 'operator', 'at the command line', 'feed'])
+})
+
+test('an operator pauses a channel, a network and all, and resumes each; the channel’s trail has it', async () => {
+  const { channelId } = w
+  const instant = expect.stringMatching(/^\d{4}-.*Z$/)
+  const channel = { scope: 'channel', id: channelId }
+  expect((await admin('pause', 'channel', channelId)).said).toEqual({ paused: channel, since: instant })
+  await admin('pause', 'channel', channelId)
+  const network = { scope: 'network', name: 'mastodon' }
+  expect((await admin('pause', 'network', 'mastodon')).said).toEqual({ paused: network, since: instant })
+  expect((await admin('pause')).said).toEqual({ paused: { scope: 'all' }, since: instant })
+  const stillPaused = { all: false, networks: ['mastodon'], channels: 1 }
+  expect((await admin('resume')).said).toMatchObject({ resumed: { scope: 'all' }, stillPaused })
+  expect((await admin('resume', 'network', 'mastodon')).said).toMatchObject({ resumed: network })
+  expect((await admin('resume', 'channel', channelId)).said).toMatchObject({
+    ...{ resumed: channel, woken: expect.any(Number) },
+    stillPaused: { all: false, networks: [], channels: 0 },
+  })
+  const ofPauses = (await deeds()).filter((deed) => /^channel/.test((deed as string[])[0]!))
+  expect(ofPauses).toEqual([
+    ['channel.paused', 'operator', 'at the command line', 'feed'],
+    ['channel.resumed', 'operator', 'at the command line', 'feed'],
+  ])
+})
+
+test('an operator bounds what a network is sent at once, and lifts it again', async () => {
+  expect((await admin('limit', 'feed', '5')).said).toEqual({ network: 'feed', atOnce: 5 })
+  expect((await admin('limit', 'feed', 'none')).said).toEqual({ network: 'feed', atOnce: null })
+})
+
+test('after a restore nothing is sent, and what was past due waits for a person', async () => {
+  const { organisationId, channelId } = w
+  const id = await aDelivery(w.db, { organisationId, channelId, dueAt: new Date(Date.now() - 60_000) })
+  const { said } = await admin('after-restore')
+  expect(said).toEqual({ restoredAt: expect.any(String), needsReview: expect.any(Number), organisations: 1 })
+  expect((await admin('show', id)).said.delivery).toMatchObject({ state: 'needs_review', error: { code: 'restored' } })
+  expect((await admin('resume')).said.stillPaused.all).toBe(false)
 })
 
 test('what is not there is told in a sentence', async () => {
@@ -40,4 +83,11 @@ test('what is not there is told in a sentence', async () => {
   expect((await admin('connect', 'feed', '--organisation', 'nope', '--name', 'x')).refused).toBe(
     'There is no organisation nope.',
   )
+  expect((await admin('pause', 'channel', 'nope')).refused).toBe('There is no channel nope.')
+  expect((await admin('resume', 'network', 'nope')).refused).toBe('There is no network nope.')
+  expect((await admin('limit', 'nope', '5')).refused).toBe('There is no network nope.')
+  expect((await admin('limit', 'feed', '0')).refused).toBe('N must be a whole number from 1 to 999999, or none.')
+  expect((await admin('overdue', '--limit', 'x')).refused).toBe('--limit must be a whole number from 1 to 999999.')
+  for (const words of [['everything'], ['network'], ['channel'], ['all', 'x']])
+    expect((await admin('pause', ...words)).refused).toBe('Say all, network NAME or channel ID.')
 })

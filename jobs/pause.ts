@@ -1,0 +1,62 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Tx } from '../db/client.ts'
+import { wakeAtDue } from './queue.ts'
+
+// What operators stop and start. Claim and intend look at these columns; what is being sent at that moment still ends.
+
+/** Everything, one network by its key, or one channel by its id. */
+export type Reach = { scope: 'all' } | { scope: 'network'; name: string } | { scope: 'channel'; id: string }
+
+/** Stop sending within `reach`; one that is paused already stays so since then. Returns since when. */
+export async function pause(tx: Tx, reach: Reach): Promise<Date> {
+  const [row] = await tx.execute<{ since: string }>(pausing(reach))
+  return new Date(row!.since)
+}
+
+function pausing(reach: Reach): SQL {
+  if (reach.scope === 'all')
+    return sql`update installation set paused_at = coalesce(paused_at, now()) returning paused_at as since`
+  if (reach.scope === 'network')
+    return sql`
+      insert into networks (name, paused_at) values (${reach.name}, now())
+      on conflict (name) do update set paused_at = coalesce(networks.paused_at, excluded.paused_at) returning paused_at as since`
+  return sql`update channels set paused_at = coalesce(paused_at, now()) where id = ${reach.id} returning paused_at as since`
+}
+
+/**
+ * Send within `reach` again, and wake what is due there. Everything: also after a restored backup. Narrower pauses stay.
+ * Returns how many channels were woken.
+ */
+export async function resume(tx: Tx, reach: Reach): Promise<number> {
+  if (reach.scope === 'all') await tx.execute(sql`update installation set paused_at = null, restored_at = null`)
+  else if (reach.scope === 'network')
+    await tx.execute(sql`update networks set paused_at = null where name = ${reach.name}`)
+  else await tx.execute(sql`update channels set paused_at = null where id = ${reach.id}`)
+  return wakeDue(tx, reach)
+}
+
+/** Let all workers together send at most `atOnce` posts to a network at the same time; null: as many as they can. */
+export async function limit(tx: Tx, network: string, atOnce: number | null): Promise<void> {
+  await tx.execute(sql`
+    insert into networks (name, at_once) values (${network}, ${atOnce})
+    on conflict (name) do update set at_once = excluded.at_once`)
+  await wakeDue(tx, { scope: 'network', name: network })
+}
+
+// The wake-ups of what became due meanwhile are used up.
+async function wakeDue(tx: Tx, reach: Reach): Promise<number> {
+  const heads = await tx.execute<{ id: string }>(sql`
+    select distinct on (d.channel_id) d.id from deliveries d join channels c on c.id = d.channel_id
+    where d.state = 'scheduled' and d.ready_at <= now() and ${within(reach)}
+    order by d.channel_id, d.due_at, d.id`)
+  await wakeAtDue(
+    tx,
+    [...heads].map(({ id }) => id),
+  )
+  return heads.length
+}
+
+function within(reach: Reach): SQL {
+  if (reach.scope === 'all') return sql`true`
+  return reach.scope === 'network' ? sql`c.network = ${reach.name}` : sql`c.id = ${reach.id}`
+}

@@ -1,0 +1,47 @@
+import { sql } from 'drizzle-orm'
+import type { Db } from '../db/client.ts'
+import type { Post } from '../jobs/post-view.ts'
+import { type Operator, recordByOperator } from './activity.ts'
+import { Failure } from './errors.ts'
+import { retryPost } from './posts.ts'
+
+// What operators look up in the ledger, whosever it is, and send again.
+
+/** The `limit` deliveries that are most past their hour and have not gone out. */
+export async function overdue(db: Db, limit: number) {
+  return db.execute(sql`
+    select d.id, d.state, d.due_at as "dueAt", d.next_attempt_at as "nextAttemptAt", d.attempt_no as attempts, d.error,
+      extract(epoch from now() - d.due_at)::int as "lateSeconds", c.network, c.name as channel, c.status as "channelStatus",
+      d.organisation_id as "organisationId", d.post_id as "postId"
+    from deliveries d join channels c on c.id = d.channel_id
+    where d.due_at < now() and d.state in ('scheduled', 'claimed', 'sending', 'uncertain', 'held', 'needs_review')
+    order by d.due_at, d.id limit ${limit}`)
+}
+
+/** A delivery with its attempts, or all of those of a post: the one id that people see on its page. Throws `not_found`. */
+export async function show(db: Db, id: string) {
+  const rows = await db.execute<{ delivery: { id: string } }>(sql`
+    select to_jsonb(d) - 'prepared' as delivery,
+      (select coalesce(jsonb_agg(to_jsonb(a) order by a.no), '[]') from attempts a where a.delivery_id = d.id) as attempts,
+      (select to_jsonb(c) - 'credential' from channels c where c.id = d.channel_id) as channel
+    from deliveries d where d.id::text = ${id} or d.post_id::text = ${id} order by d.position, d.id`)
+  const [first] = rows
+  if (!first) throw new Failure('not_found', { detail: `There is no delivery and no post ${id}.` })
+  return first.delivery.id === id ? first : { deliveries: [...rows] }
+}
+
+/** Send a failed delivery again, now. Throws `not_found`, `nothing_to_retry`, or `unprocessable` where the channel must be reconnected. */
+export async function retry(db: Db, operator: Operator, id: string): Promise<Post> {
+  const [row] = await db.execute<{ organisationId: string; postId: string; channelId: string; channel: string }>(sql`
+    select d.organisation_id as "organisationId", d.post_id as "postId", d.channel_id as "channelId", c.name as channel
+    from deliveries d join channels c on c.id = d.channel_id where d.id::text = ${id}`)
+  if (!row) throw new Failure('not_found', { detail: `There is no delivery ${id}.` })
+  const { organisationId, postId, channelId, channel } = row
+  return db.transaction(async (tx) => {
+    const who = { kind: 'operator', id: operator.id ?? '', name: operator.name, organisationId } as const
+    const post = await retryPost(tx, who, postId, channelId)
+    const subject = { id: postId, name: channel }
+    await recordByOperator(tx, operator, { organisationId, action: 'post.retried', subject, detail: { delivery: id } })
+    return post
+  })
+}

@@ -1,0 +1,76 @@
+import { sql } from 'drizzle-orm'
+import type { Tx } from '../db/client.ts'
+import { limit, pause, type Reach, resume } from '../jobs/pause.ts'
+import { type Operator, recordByOperator } from './activity.ts'
+import { Failure } from './errors.ts'
+import type { Installation } from './trpc.ts'
+
+type Here = Pick<Installation, 'db' | 'networks'>
+
+/** Stop sending within `reach`. Returns since when. Throws `not_found`. */
+export function stopSending({ db, networks }: Here, operator: Operator, reach: Reach): Promise<Date> {
+  return db.transaction(async (tx) => {
+    const channel = await demandReach(tx, networks, reach)
+    const since = await pause(tx, reach)
+    if (channel && !channel.isPaused)
+      await recordByOperator(tx, operator, { ...deedOn(channel), action: 'channel.paused' })
+    return since
+  })
+}
+
+/** What is paused still, here and there. */
+export type Paused = { all: boolean; networks: string[]; channels: number }
+
+/** Send within `reach` again. Returns how many channels have something due, and what is still paused. Throws `not_found`. */
+export function goOnSending(
+  { db, networks }: Here,
+  operator: Operator,
+  reach: Reach,
+): Promise<{ woken: number; stillPaused: Paused }> {
+  return db.transaction(async (tx) => {
+    const channel = await demandReach(tx, networks, reach)
+    const woken = await resume(tx, reach)
+    if (channel?.isPaused) await recordByOperator(tx, operator, { ...deedOn(channel), action: 'channel.resumed' })
+    return { woken, stillPaused: await pausedIn(tx) }
+  })
+}
+
+/** Bound how many posts all workers together send to a network at once; null: by nothing. Throws `not_found`. */
+export function limitNetwork({ db, networks }: Here, name: string, atOnce: number | null): Promise<void> {
+  return db.transaction(async (tx) => {
+    await demandReach(tx, networks, { scope: 'network', name })
+    await limit(tx, name, atOnce)
+  })
+}
+
+type ChannelFound = { id: string; name: string; organisationId: string; isPaused: boolean }
+
+function deedOn({ id, name, organisationId }: ChannelFound) {
+  return { organisationId, subject: { id, name } }
+}
+
+// The channel, locked, where it is one.
+async function demandReach(tx: Tx, networks: Installation['networks'], reach: Reach): Promise<ChannelFound | null> {
+  if (reach.scope === 'all') return null
+  if (reach.scope === 'network') {
+    const [row] = await tx.execute<{ isKnown: boolean }>(sql`
+      select exists (select from networks where name = ${reach.name})
+        or exists (select from channels where network = ${reach.name}) as "isKnown"`)
+    if (!row!.isKnown && !Object.hasOwn(networks, reach.name))
+      throw new Failure('not_found', { detail: `There is no network ${reach.name}.` })
+    return null
+  }
+  const [channel] = await tx.execute<ChannelFound>(sql`
+    select id, name, organisation_id as "organisationId", paused_at is not null as "isPaused" from channels
+    where id::text = ${reach.id} for no key update`)
+  if (!channel) throw new Failure('not_found', { detail: `There is no channel ${reach.id}.` })
+  return channel
+}
+
+async function pausedIn(tx: Tx): Promise<Paused> {
+  const [row] = await tx.execute<Paused>(sql`
+    select exists (select from installation where paused_at is not null or restored_at is not null) as all,
+      array(select name from networks where paused_at is not null order by name) as networks,
+      (select count(*)::int from channels where paused_at is not null) as channels`)
+  return row!
+}

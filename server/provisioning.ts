@@ -1,0 +1,74 @@
+import { eq, sql } from 'drizzle-orm'
+import { organisations } from '../db/schema.ts'
+import { accountByEmail, createAccount, createOrganisation, setPassword } from './account.ts'
+import { atCommandLine, record } from './activity.ts'
+import { storeChannel } from './channels.ts'
+import { Failure } from './errors.ts'
+import { defaultScopes, SignUp } from './forms.ts'
+import { createKey } from './keys.ts'
+import { hashPassword } from './secrets.ts'
+import type { Installation } from './trpc.ts'
+
+// What operators make for others: accounts, organisations, channels.
+
+/** Make an account and its organisation; on an e-mail that exists, add an organisation to it. */
+export async function createAccountFor(
+  { db }: Installation,
+  options: { email: string; password: string; organisation: string; name?: string; apiKey?: boolean },
+) {
+  const wanted = SignUp.parse({
+    email: options.email,
+    password: options.password,
+    organisation: options.organisation,
+    name: options.name ?? options.email.split('@')[0],
+  })
+  const passwordHash = await hashPassword(wanted.password)
+  return db.transaction(async (tx) => {
+    const existing = await accountByEmail(tx, wanted.email)
+    const accountId = existing?.id ?? (await createAccount(tx, { ...wanted, passwordHash }))
+    const organisationId = await createOrganisation(tx, wanted.organisation, accountId)
+    const made = {
+      organisation: { id: organisationId, name: wanted.organisation },
+      account: { id: accountId, email: existing?.email ?? wanted.email },
+    }
+    if (!options.apiKey) return made
+    const name = 'made by the operator'
+    const { id, key } = await createKey(tx, { organisationId, createdBy: accountId, name, expiresAt: null })
+    const deed = { action: 'key.created', by: atCommandLine, address: null, subject: { id, name } }
+    await record(tx, { organisationId, ...deed, detail: { scopes: defaultScopes } })
+    return { ...made, apiKey: key }
+  })
+}
+
+/** Connect a channel of a network whose form is enough. Throws `not_found`, and ConnectError when the network refuses. */
+export async function connectChannel(
+  installation: Installation,
+  key: string,
+  options: { organisation: string; name?: string; set?: string[] },
+) {
+  const network = installation.networks[key]
+  if (network?.connecting.by !== 'form')
+    throw new Failure('not_found', { detail: `No network named ${key} is connected without a browser.` })
+  const [organisation] = await installation.db
+    .select()
+    .from(organisations)
+    .where(eq(sql`${organisations.id}::text`, options.organisation))
+  if (!organisation) throw new Failure('not_found', { detail: `There is no organisation ${options.organisation}.` })
+  const given = Object.fromEntries(
+    (options.set ?? []).map((pair) => [pair.split('=')[0], pair.slice(pair.indexOf('=') + 1)]),
+  )
+  const account = await network.connecting.connect(
+    { ...given, ...(options.name ? { name: options.name } : {}) },
+    installation.outbound,
+  )
+  return storeChannel({ ...installation, organisationId: organisation.id }, key, account, null)
+}
+
+/** Set a new password and end every session of the account. Throws `not_found`. */
+export async function resetPassword({ db }: Installation, { email, password }: { email: string; password: string }) {
+  const person = await accountByEmail(db, email)
+  if (!person) throw new Failure('not_found', { detail: `There is no account with the e-mail ${email}.` })
+  const wanted = SignUp.shape.password.parse(password)
+  await setPassword(db, person.id, wanted)
+  return { account: { id: person.id, email: person.email } }
+}
