@@ -48,7 +48,12 @@ export function open(ring: KeyRing, place: Place, bytes: Uint8Array): string {
   }
 }
 
-class SealError extends Error {}
+/** Whether the first key of `ring` sealed `bytes`. */
+export function isSealedAnew(ring: KeyRing, bytes: Uint8Array): boolean {
+  return keyId(ring[0]).equals(bytes.subarray(1, 1 + KeyIdBytes))
+}
+
+export class SealError extends Error {}
 
 function additionalData({ table, id, organisationId, field }: Place): Buffer {
   return Buffer.from(JSON.stringify([table, id, organisationId, field]))

@@ -7,6 +7,12 @@ import { wakeAtDue } from './queue.ts'
 /** Everything, one network by its key, or one channel by its id. */
 export type Reach = { scope: 'all' } | { scope: 'network'; name: string } | { scope: 'channel'; id: string }
 
+/** SQL: an operator has stopped the channel `c`, its network or everything, or what was restored is not resumed. */
+export const isPaused = sql`(
+  c.paused_at is not null
+  or exists (select from networks n where n.name = c.network and n.paused_at is not null)
+  or exists (select from installation i where i.paused_at is not null or i.restored_at is not null))`
+
 /** Stop sending within `reach`; one that is paused already stays so since then. Returns since when. */
 export async function pause(tx: Tx, reach: Reach): Promise<Date> {
   const [row] = await tx.execute<{ since: string }>(pausing(reach))

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { NotRunning, startEmbedded } from '../db/embedded.ts'
 import { type Env, readEnv } from '../db/env.ts'
 import { isMigrated, migrate } from '../db/migrate.ts'
+import { checkInvariants } from '../jobs/invariants.ts'
 import { ConnectError } from '../jobs/networks/network.ts'
 import type { Reach } from '../jobs/pause.ts'
 import { afterRestore } from '../jobs/restore.ts'
@@ -10,6 +11,7 @@ import { atCommandLine } from './activity.ts'
 import { overdue, retry, show } from './deliveries.ts'
 import { Failure } from './errors.ts'
 import { install } from './installation.ts'
+import { rotateKey } from './key-rotation.ts'
 import { goOnSending, limitNetwork, stopSending } from './pauses.ts'
 import { connectChannel, createAccountFor, resetPassword } from './provisioning.ts'
 import type { Installation } from './trpc.ts'
@@ -73,6 +75,16 @@ program
     'The database is a restored backup: send nothing until resume, and put what was past due before a person.',
   )
   .action(() => perform(({ db }) => db.transaction(afterRestore)))
+program
+  .command('rotate-key')
+  .description(
+    'Seal with the first of SECRET_KEYS whatever another one sealed. Exits 1 when something opens with none.',
+  )
+  .action(() => perform(rotateKey, ({ unopened }) => unopened.length === 0))
+program
+  .command('verify')
+  .description('Look whether what must hold of the ledger does. Exits 1 when something is broken.')
+  .action(() => perform(verify, ({ holds }) => holds))
 
 await program.parseAsync()
 
@@ -98,16 +110,29 @@ async function limitTo(installation: Installation, network: string, n: string) {
   return { network, atOnce }
 }
 
+async function verify({ db }: Installation) {
+  const invariants = await db.transaction(checkInvariants, {
+    isolationLevel: 'repeatable read',
+    accessMode: 'read only',
+  })
+  return { holds: invariants.every(({ broken }) => broken === 0), invariants }
+}
+
 function wholeNumber(name: string, typed: string, orElse = ''): number {
   if (!/^[1-9]\d{0,5}$/.test(typed))
     throw new Failure('invalid_request', { detail: `${name} must be a whole number from 1 to 999999${orElse}.` })
   return Number(typed)
 }
 
-/** Run one command on the installation; its result, or its failure, is the only thing that is printed. */
-async function perform(command: Work<unknown>): Promise<void> {
+/**
+ * Run one command on the installation; its result, or its failure, is the only thing that is printed. The process exits
+ * with 1 when it failed, or `isGood` says that what it found is not.
+ */
+async function perform<Said>(command: Work<Said>, isGood: (said: Said) => boolean = () => true): Promise<void> {
   try {
-    process.stdout.write(`${JSON.stringify(await onInstallation(readEnv(), command), null, 2)}\n`)
+    const said = await onInstallation(readEnv(), command)
+    process.stdout.write(`${JSON.stringify(said, null, 2)}\n`)
+    if (!isGood(said)) process.exitCode = 1
   } catch (error) {
     process.exitCode = 1
     process.stderr.write(`${explain(error)}\n`)

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { eq } from 'drizzle-orm'
@@ -11,12 +12,19 @@ import { webWithChannel } from './web.ts'
 const w = webWithChannel()
 
 /** What an operator's command prints, and on standard error instead when it fails. */
-async function admin(...command: string[]) {
+function admin(...command: string[]) {
+  return adminWith({}, ...command)
+}
+
+async function adminWith(changes: Record<string, string>, ...command: string[]) {
   const file = resolve(import.meta.dirname, '../../build/admin.js') // starts in half the time
-  const run = promisify(execFile)(process.execPath, [file, ...command], { env: variablesWith(w.site.env) })
+  const env = variablesWith({ ...w.site.env, ...changes })
+  const run = promisify(execFile)(process.execPath, [file, ...command], { env })
   return run.then(
-    ({ stdout }) => ({ said: JSON.parse(stdout), refused: null }),
-    ({ stderr }: { stderr: string }) => ({ said: null, refused: stderr.trim() }),
+    ({ stdout }) => ({ code: 0, said: JSON.parse(stdout), refused: null }),
+    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => {
+      return { code, said: stdout ? JSON.parse(stdout) : null, refused: stderr.trim() }
+    },
   )
 }
 
@@ -75,6 +83,26 @@ test('after a restore nothing is sent, and what was past due waits for a person'
   expect(said).toEqual({ restoredAt: expect.any(String), needsReview: expect.any(Number), organisations: 1 })
   expect((await admin('show', id)).said.delivery).toMatchObject({ state: 'needs_review', error: { code: 'restored' } })
   expect((await admin('resume')).said.stillPaused.all).toBe(false)
+})
+
+test('what must hold is looked at, each thing with its count, and the exit says whether it does', async () => {
+  const sound = await admin('verify')
+  expect(sound).toMatchObject({ code: 0, said: { holds: true } })
+  const { organisationId, channelId } = w
+  const id = await aDelivery(w.db, { organisationId, channelId, dueAt: new Date(Date.now() - 3_600_000) })
+  const broken = await admin('verify')
+  expect(broken).toMatchObject({ code: 1, said: { holds: false } })
+  expect(broken.said.invariants).toContainEqual(expect.objectContaining({ broken: 1, ids: [id] }))
+  await w.db.delete(deliveries).where(eq(deliveries.id, id))
+})
+
+test('a key that is put in front seals all anew, and one that is missing is told by the exit', async () => {
+  const key = randomBytes(32).toString('base64')
+  const both = await adminWith({ SECRET_KEYS: `${key},${w.site.env.SECRET_KEYS}` }, 'rotate-key')
+  expect(both).toMatchObject({ code: 0, said: { tables: { channels: { sealedAnew: 1 } }, unopened: [] } })
+  const alone = await admin('rotate-key')
+  expect(alone).toMatchObject({ code: 1, said: { unopened: [expect.stringContaining(w.channelId)] } })
+  expect((await adminWith({ SECRET_KEYS: key }, 'rotate-key')).code).toBe(0)
 })
 
 test('what is not there is told in a sentence', async () => {
