@@ -14,19 +14,42 @@ export type Tx = PgDatabase<PostgresJsQueryResultHKT, Schema, ExtractTablesWithR
 /** `underWay`: how many statements and transactions are at it; above the pool's size, some wait for a connection. */
 export type Connection = { db: Db; underWay: () => number; end: () => Promise<void> }
 
+/** How long PostgreSQL lets a statement run, wait for a lock, and a transaction do nothing, in milliseconds; 0: for ever. */
+type Bounds = { statementMs: number; lockMs: number; idleInTransactionMs: number }
+
+type ConnectOptions = { connections: number; name: string; bounds?: Bounds; onClose?: () => void }
+
+// Above what anything of ours takes: a refreshed credential waits for a network within its transaction, 15 s at most.
+const ordinary: Bounds = { statementMs: 30_000, lockMs: 20_000, idleInTransactionMs: 60_000 }
+/** For a heartbeat, which is worth nothing when it is late. */
+export const brief: Bounds = { statementMs: 5_000, lockMs: 5_000, idleInTransactionMs: 5_000 }
+/** For work that takes as long as it takes, alone. */
+export const unbounded: Bounds = { statementMs: 0, lockMs: 0, idleInTransactionMs: 0 }
+
 /**
  * Open a pool on `url`; nothing is sent before the first query.
  *
- * `connections` is the pool's size, `name` what `pg_stat_activity` shows an operator.
+ * `connections` is the pool's size, `name` what `pg_stat_activity` shows an operator, `onClose` hears of each connection
+ * that ends.
  * The driver's own client stays in here: drizzle replaces its date and JSON serialisers, so used bare it lies.
  */
-export function connect(url: string, { connections, name }: { connections: number; name: string }): Connection {
+export function connect(
+  url: string,
+  { connections, name, bounds = ordinary, onClose = () => {} }: ConnectOptions,
+): Connection {
   const client = postgres(url, {
     max: connections,
     max_lifetime: null, // by default each is renewed after half an hour or more, and a session's locks are gone with it
     onnotice: () => {},
     connect_timeout: 10,
-    connection: { application_name: `punctual ${name}`, TimeZone: 'UTC' },
+    onclose: onClose,
+    connection: {
+      application_name: `punctual ${name}`,
+      TimeZone: 'UTC',
+      statement_timeout: bounds.statementMs,
+      lock_timeout: bounds.lockMs,
+      idle_in_transaction_session_timeout: bounds.idleInTransactionMs,
+    },
   })
   const pool = { underWay: 0 }
   return {

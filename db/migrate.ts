@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { migrate as applyOurs } from 'drizzle-orm/postgres-js/migrator'
 import { runMigrations as applyQueue, Logger } from 'graphile-worker'
-import { connect, type Tx } from './client.ts'
+import { connect, type Tx, unbounded } from './client.ts'
 
 const MigrationsFolder = join(import.meta.dirname, 'migrations') // beside the source, and beside the bundles
 const LockKey = 7_036_871_431 // any number, as long as it never changes
@@ -14,7 +14,8 @@ const LockKey = 7_036_871_431 // any number, as long as it never changes
  * Waits while another process migrates. Safe to repeat; throws what PostgreSQL says, with each migration whole or not at all.
  */
 export async function migrate(databaseUrl: string): Promise<void> {
-  const { db, end } = connect(databaseUrl, { connections: 1, name: 'migrate' }) // one, for the lock belongs to its session
+  // One connection, for the lock belongs to its session.
+  const { db, end } = connect(databaseUrl, { connections: 1, name: 'migrate', bounds: unbounded })
   try {
     await db.execute(sql`select pg_advisory_lock(${LockKey})`)
     await applyOurs(db, { migrationsFolder: MigrationsFolder })

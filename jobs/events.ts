@@ -6,30 +6,38 @@ import { callWebhooks } from './queue.ts'
 
 // What webhooks are told of (API.md §6), written in the transaction in which it happens, for those alone that listen then.
 
+/** A post and whose it is. */
+export type TheirPost = { organisationId: string; postId: string }
+
+type Deed = 'post.created' | 'post.updated' | 'post.cancelled'
+
 /**
- * Tell of posts what has become of them, if that is an end or waits for a person, and was not told already.
+ * Tell of an organisation's posts what has become of them, if that is an end or waits for a person, and was not told already.
  *
  * `deed` tells of something that was done, whatever the status. The caller has locked the posts, or two deliveries that
  * settle at once would each see the other unfinished.
  */
-export async function tell(
-  tx: Tx,
-  organisationId: string,
-  postIds: string[],
-  deed: 'post.created' | 'post.updated' | 'post.cancelled' | null = null,
-): Promise<void> {
+export async function tell(tx: Tx, organisationId: string, postIds: string[], deed: Deed | null = null): Promise<void> {
+  const posts = postIds.map((postId) => ({ organisationId, postId }))
+  await tellAll(tx, posts, deed)
+}
+
+/** The same of posts of several organisations. */
+export async function tellAll(tx: Tx, posts: TheirPost[], deed: Deed | null = null): Promise<void> {
+  if (posts.length === 0) return
+  const organisationIds = posts.map(({ organisationId }) => organisationId)
   await write(
     tx,
-    organisationId,
+    organisationIds,
     sql`
     seen as (
-      select p.id, v.status, to_jsonb(p) || to_jsonb(v) as subject, v.status is distinct from p.told as is_news
-      from posts p, ${postView}
-      where p.id = any(${sql.param(postIds)}::uuid[]) and p.organisation_id = ${organisationId}
+      select p.id, p.organisation_id, v.status, to_jsonb(p) || to_jsonb(v) as subject, v.status is distinct from p.told as is_news
+      from (select distinct * from unnest(${sql.param(organisationIds)}::uuid[], ${sql.param(posts.map(({ postId }) => postId))}::uuid[])) as one (organisation_id, id)
+      join posts p using (organisation_id, id), ${postView}
     ), noted as (
       update posts p set told = seen.status from seen where p.id = seen.id and seen.is_news
     ), happened as (
-      select coalesce(${deed}, 'post.' || lower(status)) as type, subject from seen
+      select organisation_id, coalesce(${deed}, 'post.' || lower(status)) as type, subject from seen
       where ${deed}::text is not null
         or (is_news and status in ('PUBLISHED', 'PARTIALLY_PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED'))
     )`,
@@ -45,10 +53,10 @@ export async function tellOfChannel(
 ): Promise<void> {
   await write(
     tx,
-    organisationId,
+    [organisationId],
     sql`
     happened as (
-      select ${type}::text as type, to_jsonb(c) - 'credential' - 'remote_account' as subject from channels c
+      select c.organisation_id, ${type}::text as type, to_jsonb(c) - 'credential' - 'remote_account' as subject from channels c
       where c.id = ${channelId} and c.organisation_id = ${organisationId}
     )`,
   )
@@ -80,23 +88,23 @@ export function bodyOf(event: { type: string; at: string; subject: unknown }, ap
 }
 
 /**
- * Write the rows (type, subject) of the CTE `happened` as events, each with a delivery to whoever listens. One that is
+ * Write the rows (organisation_id, type, subject) of the CTE `happened` as events, each with a delivery to whoever listens. One that is
  * being deleted is waited for and left out: a post must not fail by it.
  */
-async function write(tx: Tx, organisationId: string, happened: SQL): Promise<void> {
+async function write(tx: Tx, organisationIds: string[], happened: SQL): Promise<void> {
   const rows = await tx.execute<{ webhookId: string }>(sql`
     with ${happened}, listening as materialized (
-      select w.* from webhooks w where w.organisation_id = ${organisationId} and w.off_since is null
+      select w.* from webhooks w where w.organisation_id = any(${sql.param(organisationIds)}::uuid[]) and w.off_since is null
       order by w.id for key share
     ), told as (
-      select gen_random_uuid() as id, h.type, h.subject, listeners.ids from happened h, lateral (
-        select array_agg(w.id) as ids from listening w where h.type = any(w.events) and ${maySee}
+      select gen_random_uuid() as id, h.organisation_id, h.type, h.subject, listeners.ids from happened h, lateral (
+        select array_agg(w.id) as ids from listening w where w.organisation_id = h.organisation_id and h.type = any(w.events) and ${maySee}
       ) listeners where listeners.ids is not null
     ), events as (
-      insert into events (id, organisation_id, type, subject) select id, ${organisationId}, type, subject from told
+      insert into events (id, organisation_id, type, subject) select id, organisation_id, type, subject from told
     )
     insert into webhook_deliveries (id, organisation_id, webhook_id, event_id, next_attempt_at)
-    select gen_random_uuid(), ${organisationId}, unnest(ids), id, now() from told
+    select gen_random_uuid(), organisation_id, unnest(ids), id, now() from told
     returning webhook_id as "webhookId"`)
   await callWebhooks(
     tx,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type Db } from '../db/client.ts'
 import { InstallationError, joinInstallation } from '../db/embedded.ts'
 import { type Env, EnvError, readEnv } from '../db/env.ts'
@@ -8,17 +9,24 @@ import { serveHealth } from './health.ts'
 import { workerMetrics } from './metrics.ts'
 import { networks as allNetworks, type Networks } from './networks/registry.ts'
 import { createOutbound } from './outbound.ts'
+import type { Point } from './session.ts'
 import { times as realTimes, type Times } from './times.ts'
-import { startWorker } from './worker.ts'
+import { type End, startWorker, type Worker, type WorkerOptions } from './worker.ts'
 
-type Way = { env: Env; networks?: (installed: { db: Db; appUrl: string; plcUrl: string }) => Networks; times?: Times }
+type Way = {
+  env: Env
+  networks?: (installed: { db: Db; appUrl: string; plcUrl: string }) => Networks
+  times?: Times
+  at?: (point: Point) => void
+}
 
 /**
  * The worker process: connect, run, and on SIGTERM or SIGINT let what is being sent end, release the rest and exit 0.
  *
- * Exits 1 when the worker ends unasked: whoever started it starts another. `networks` and `times` are for tests.
+ * A worker that has lost its sign of life is ended, and another one started in its place. Exits 1 when one can do nothing
+ * more: whoever started the process starts another. `networks`, `times` and `at` are for tests.
  */
-export async function run({ env, networks = allNetworks, times = realTimes }: Way): Promise<void> {
+export async function run({ env, networks = allNetworks, times = realTimes, at = () => {} }: Way): Promise<void> {
   const log = createLog('worker', env.logLevel)
   const { databaseUrl, secretKeys } = await joinInstallation(env)
   const connections = env.databaseConnections
@@ -27,34 +35,44 @@ export async function run({ env, networks = allNetworks, times = realTimes }: Wa
     throw new InstallationError('The database is older than this version: run `npm run migrate`.')
   const outbound = createOutbound({ allow: env.outboundAllow })
   const metrics = workerMetrics({ db, underWay, connections, log })
-  const worker = await startWorker({
-    ...{
-      db,
-      databaseUrl,
-      times,
-      outbound,
-      metrics,
-      log,
-      ring: secretKeys,
-      appUrl: env.appUrl,
-      concurrency: env.workerConcurrency,
-    },
+  const options = {
+    ...{ db, databaseUrl, times, outbound, metrics, log, at, ring: secretKeys, appUrl: env.appUrl },
+    concurrency: env.workerConcurrency,
     networks: networks({ db, appUrl: env.appUrl, plcUrl: env.blueskyPlcUrl }),
     files: await openFiles(env),
-  })
-  const health = await serveHealth(env.workerPort, worker.health, metrics.registry)
-  log.info({ owner: worker.owner, health: health.address() }, 'worker runs')
-  const reason = await Promise.race([worker.ended, signalled()])
-  log.info({ reason }, 'worker stops')
-  await worker.stop().catch((error: unknown) => log.error({ err: error }, 'the stop was not clean'))
-  await Promise.all([outbound.close(), end()])
-  process.exit(reason === 'asked' ? 0 : 1)
+  }
+  let worker = await startWorker(options)
+  const health = { notLive: () => worker.health.notLive(), notReady: () => worker.health.notReady() }
+  const server = await serveHealth(env.workerPort, health, metrics.registry)
+  const asked = signalled()
+  for (;;) {
+    log.info({ owner: worker.owner, health: server.address() }, 'worker runs')
+    const { reason, isHealable } = await Promise.race([worker.ended, asked])
+    log.info({ reason }, 'worker stops')
+    await worker.stop().catch((error: unknown) => log.error({ err: error }, 'the stop was not clean'))
+    if (!isHealable) {
+      await Promise.all([outbound.close(), end()])
+      process.exit(reason === 'asked' ? 0 : 1)
+    }
+    worker = await startedAnew(options)
+  }
 }
 
-function signalled(): Promise<'asked'> {
+/** Another worker, as soon as the database is there: until then there is nothing that could be done. */
+async function startedAnew(options: WorkerOptions): Promise<Worker> {
+  for (;;) {
+    try {
+      return await startWorker(options)
+    } catch (error) {
+      options.log.warn({ err: error }, 'a worker could not be started; it is tried again')
+      await sleep(options.times.reaperMs)
+    }
+  }
+}
+
+function signalled(): Promise<End> {
   return new Promise((done) => {
-    process.once('SIGTERM', () => done('asked'))
-    process.once('SIGINT', () => done('asked'))
+    for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => done({ reason: 'asked', isHealable: false }))
   })
 }
 

@@ -1,14 +1,57 @@
+import { hostname } from 'node:os'
 import { type SQL, sql } from 'drizzle-orm'
-import type { Tx } from '../db/client.ts'
+import type { Db, Tx } from '../db/client.ts'
+import { workers } from '../db/schema.ts'
+import { ms } from './ledger.ts'
+import type { Times } from './times.ts'
 
 const OwnerLock = 70_036 // the first half of an owner's advisory lock, the second is hashtext(owner)
 
 /**
  * Show this worker to be alive for as long as the session of `tx` lasts: a session-level advisory lock that PostgreSQL
- * lets go the moment the process is gone. `tx` must be a connection of its own.
+ * lets go the moment the process is gone. `tx` must be a connection of its own. False: another session has the lock.
  */
-export async function showPresence(tx: Tx, owner: string): Promise<void> {
-  await tx.execute(sql`select pg_advisory_lock(${OwnerLock}, hashtext(${owner}))`)
+export async function showPresence(tx: Tx, owner: string): Promise<boolean> {
+  const [row] = await tx.execute<{ mine: boolean }>(
+    sql`select pg_try_advisory_lock(${OwnerLock}, hashtext(${owner})) as mine`,
+  )
+  return row!.mine
+}
+
+/** Write down that a worker has begun: before it claims anything, so that its death is seen. */
+export async function enrol(tx: Tx, owner: string, concurrency: number): Promise<void> {
+  await tx.insert(workers).values({ owner, concurrency, host: hostname(), pid: process.pid })
+}
+
+/** Its heartbeat. */
+export async function beSeen(tx: Tx, owner: string): Promise<void> {
+  await tx.execute(sql`update workers set seen_at = now() where owner = ${owner}`)
+}
+
+/**
+ * The owners that are dead: their lock is free, and was at the look before. A lock alone that is free for a moment is
+ * that of a worker whose connection was lost and that takes it again; and for 30 s after PostgreSQL itself has started,
+ * all are free and prove nothing.
+ */
+export async function findDead(db: Db, times: Times): Promise<string[]> {
+  await db.execute(sql`
+    update workers w set gone_at = case when ${isGone(sql`w.owner`)} then now() end
+    where (w.gone_at is null) = ${isGone(sql`w.owner`)} and ${isPastGrace(times)}`)
+  const rows = await db.execute<{ owner: string }>(sql`
+    select w.owner from workers w where w.gone_at <= now() - ${ms(times.goneMs)} and ${isPastGrace(times)} and ${isGone(sql`w.owner`)}
+    union
+    select d.lease_owner from deliveries d where d.state in ('claimed', 'sending') and ${isPastGrace(times)}
+      and not exists (select from workers w where w.owner = d.lease_owner) and ${isGone(sql`d.lease_owner`)}`)
+  return [...rows].map(({ owner }) => owner)
+}
+
+/** SQL: PostgreSQL has run long enough for its workers to have come back. */
+export const isPastGrace = ({ graceAfterRestartMs }: Times) =>
+  sql`pg_postmaster_start_time() < now() - ${ms(graceAfterRestartMs)}`
+
+/** Strike off owners that are dead and have been dealt with, or one that ends by itself. */
+export async function forgetDead(tx: Tx, owners: string[]): Promise<void> {
+  if (owners.length > 0) await tx.execute(sql`delete from workers where owner = any(${sql.param(owners)}::text[])`)
 }
 
 /** Whether the session of `tx` still holds the lock of `owner`: a connection that was lost came back without it. */
@@ -19,8 +62,8 @@ export async function isPresent(tx: Tx, owner: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** SQL: nobody holds the lock of `owner` (a text expression). */
-export function isGone(owner: SQL): SQL {
+// Nobody holds the lock of `owner`, a text expression.
+function isGone(owner: SQL): SQL {
   return sql`not exists (select from pg_locks l where ${isLockOf(owner)})`
 }
 

@@ -1,36 +1,46 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { isDatabaseAway, sqlStateOf } from '../db/client.ts'
 import { FileNotFound } from '../db/files.ts'
-import { type Claimed, claimNext, type Ending, intend } from './ledger.ts'
+import { grouped } from './grouped.ts'
+import { type Claimed, type Ending, type Intent, intend } from './ledger.ts'
 import { type Content, type Network, type Publication, PublishError } from './networks/network.ts'
 import { OutboundError } from './outbound.ts'
-import { type Payloads, wakeChannelOf } from './queue.ts'
+import { persistently } from './persistently.ts'
 import { type Deps, openSession, refreshed } from './session.ts'
-import { doubt, fail, hold, postpone, recordPublished } from './settle.ts'
+import { doubt, fail, hold, makeWay, type Proof, postpone, recordPublished } from './settle.ts'
 import { backoff } from './times.ts'
 
-/** Closed when the process stops: nothing more is claimed or intended, `sending` runs to its end, `left` is for others. */
-export type Gate = { closed: boolean; sending: Set<string>; left: Set<string> }
+/** Closed when the worker stops: nothing more is intended, `sending` runs to its end. */
+export type Gate = { closed: boolean; sending: Set<string> }
 
-const SendsPerTurn = 20
+/** What is written down for many deliveries at once (jobs/grouped.ts). */
+export type Ledger = {
+  intend: (intent: Intent) => Promise<boolean>
+  /** How long after its hour it was recorded, in milliseconds; null when it already was. */
+  recordPublished: (proof: Proof & { isSuspect: boolean }) => Promise<number | null>
+}
+
 const InternalFailuresAtMost = 5
+const WrittenAtOnce = 100
 
-/** Task `publish`: go down the channel that the wake-up names, one delivery after another. */
-export function publish(deps: Deps, gate: Gate) {
-  return async ({ deliveryId }: Payloads['publish']): Promise<void> => {
-    for (let sent = 0; sent < SendsPerTurn; sent++) {
-      if (gate.closed) return void gate.left.add(deliveryId)
-      const claimed = await claimNext(deps.db, deps.times, deps.owner, deliveryId)
-      if (!claimed) return // nothing due there, or somebody else is at it
-      await deliver(deps, gate, claimed)
-    }
-    await wakeChannelOf(deps.db, deliveryId)
+/** The transitions of all that this worker sends, gathered: what one commit can carry, one commit carries. */
+export function openLedger({ db, times }: Deps): Ledger {
+  const together = { most: WrittenAtOnce, isOfOne: (error: unknown) => !isDatabaseAway(error) }
+  return {
+    intend: grouped((intents: Intent[]) => intend(db, times, intents), together),
+    recordPublished: grouped(async (proofs: (Proof & { isSuspect: boolean })[]) => {
+      const lateMs = await db.transaction(async (tx) => {
+        const recorded = await recordPublished(tx, proofs)
+        await makeWay(tx, { isSuspect: proofs.some(({ isSuspect }) => isSuspect) })
+        return recorded
+      })
+      return proofs.map(({ id }) => lateMs.get(id) ?? null)
+    }, together),
   }
 }
 
 /** Send one claimed delivery and write down what became of it. Whatever goes wrong is a verdict, never an exception. */
-async function deliver(deps: Deps, gate: Gate, claimed: Claimed): Promise<void> {
+export async function deliver(deps: Deps, ledger: Ledger, gate: Gate, claimed: Claimed): Promise<void> {
   const log = deps.log.child({
     organisation: claimed.organisationId,
     post: claimed.postId,
@@ -38,7 +48,9 @@ async function deliver(deps: Deps, gate: Gate, claimed: Claimed): Promise<void> 
     attempt: claimed.attemptNo,
   })
   try {
-    const outcome = await outcomeOf({ ...deps, log }, gate, claimed)
+    deps.at('claimed')
+    const outcome = await outcomeOf({ ...deps, log }, ledger, gate, claimed)
+    deps.at('answered')
     log.info(
       {
         outcome: outcome.kind,
@@ -47,23 +59,12 @@ async function deliver(deps: Deps, gate: Gate, claimed: Claimed): Promise<void> 
       },
       'attempt ended',
     )
-    await persistently(deps, () => settle({ ...deps, log }, claimed, outcome))
+    await persistently(deps, () => settle({ ...deps, log }, ledger, claimed, outcome))
+    deps.at('settled')
+  } catch (error) {
+    log.error({ err: error }, 'an outcome could not be written down: others find it out')
   } finally {
     gate.sending.delete(claimed.id)
-  }
-}
-
-// What is known must be written down: a database that comes back within the lease gets the answer, and a deadlock's loser tries again.
-async function persistently({ times, log }: Deps, write: () => Promise<void>): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await write()
-    } catch (error) {
-      const isLoser = ['40P01', '40001'].includes(sqlStateOf(error) ?? '') && tries === 0
-      if (!isLoser && (!isDatabaseAway(error) || tries * times.reaperMs > times.leaseMs)) throw error
-      log.warn({ err: error }, 'an outcome could not be written down yet')
-      await sleep(times.reaperMs)
-    }
   }
 }
 
@@ -74,18 +75,20 @@ type Outcome =
   | { kind: 'renewed'; error: PublishError } // refused for its credential, which has been refreshed: claim again
   | { kind: 'lost'; error: null } // the lease went to somebody else, or the channel was paused: nothing was sent
 
-async function outcomeOf(deps: Deps, gate: Gate, claimed: Claimed): Promise<Outcome> {
+async function outcomeOf(deps: Deps, ledger: Ledger, gate: Gate, claimed: Claimed): Promise<Outcome> {
   let channel = claimed
   for (let hasRefreshed = false; ; ) {
     let intended = false
     try {
       const network = networkOf(deps, channel)
       const prepared = channel.maybeOut && channel.prepared ? channel.prepared : await prepare(deps, network, channel)
+      deps.at('prepared')
       gate.sending.add(claimed.id)
       // From before the intent: one whose commit is heard of late must not be sent when others may look for it already.
       const outbound = deps.outbound.beginningWithin(deps.times.beginMs)
-      if (gate.closed || !(await intend(deps.db, deps.times, channel, prepared))) return { kind: 'lost', error: null }
+      if (gate.closed || !(await ledger.intend({ claimed: channel, prepared }))) return { kind: 'lost', error: null }
       intended = true
+      deps.at('intended')
       return { kind: 'published', publication: await send({ ...deps, outbound }, network, channel, prepared) }
     } catch (error) {
       const failed: Outcome = { kind: 'failed', error, intended, channel }
@@ -105,7 +108,7 @@ async function outcomeOf(deps: Deps, gate: Gate, claimed: Claimed): Promise<Outc
 async function prepare(deps: Deps, network: Network, claimed: Claimed): Promise<string> {
   const signal = AbortSignal.timeout(deps.times.prepareMs)
   const session = openSession(deps, claimed, deps.outbound, signal)
-  const content = await contentOf(deps, claimed)
+  const content = contentOf(deps, claimed)
   const prepared = await Promise.race([network.prepare(content, claimed.publishKey, session), over(signal)])
   return JSON.stringify(prepared)
 }
@@ -135,40 +138,22 @@ function networkOf({ networks }: Deps, { network }: Claimed): Network {
   return found
 }
 
-async function contentOf({ db, files, appUrl }: Deps, { id, organisationId }: Claimed): Promise<Content> {
-  const [post] = await db.execute<{ content: string; media: MediaRow[] }>(sql`
-    select coalesce(d.content, p.content) as content, (
-      select coalesce(json_agg(m.* order by used.place), '[]')
-      from unnest(coalesce(d.media_ids, array(
-        select pm.media_id from post_media pm where pm.post_id = p.id order by pm.position
-      ))) with ordinality as used (id, place)
-      join media m on m.id = used.id and m.organisation_id = p.organisation_id) as media
-    from deliveries d join posts p on p.id = d.post_id
-    where d.id = ${id} and d.organisation_id = ${organisationId}`)
-  if (!post) throw new PublishError('refused', 'The post is gone.', { code: 'post_gone' })
-  const media = post.media.map(({ file_key: key, duration_ms: durationMs, mime, bytes, width, height, alt }) => ({
-    ...{ mime, bytes, width, height, durationMs, alt },
-    url: `${appUrl}/files/${key}`,
-    read: () => files.readAll(key).catch(refuseIfGone),
-    stream: () => files.read(key).catch(refuseIfGone),
-  }))
-  return { text: post.content, media }
+function contentOf({ files, appUrl }: Deps, { text, media }: Claimed): Content {
+  return {
+    text,
+    media: media.map(({ key, ...file }) => ({
+      ...file,
+      url: `${appUrl}/files/${key}`,
+      read: () => files.readAll(key).catch(refuseIfGone),
+      stream: () => files.read(key).catch(refuseIfGone),
+    })),
+  }
 }
 
 function refuseIfGone(error: unknown): never {
   if (!(error instanceof FileNotFound)) throw error
   const more = { code: 'media_gone', nextStep: 'Make the post again with the file.', cause: error }
   throw new PublishError('refused', 'A file of this post is gone.', more)
-}
-
-type MediaRow = {
-  file_key: string
-  mime: string
-  bytes: number
-  width: number | null
-  height: number | null
-  duration_ms: number | null
-  alt: string
 }
 
 /** The channel with a new credential; null when there is none to be had; `error` when that may pass. */
@@ -181,7 +166,7 @@ async function tryRefresh(deps: Deps, channel: Claimed): Promise<Claimed | { err
   }
 }
 
-async function settle(deps: Deps, claimed: Claimed, outcome: Outcome): Promise<void> {
+async function settle(deps: Deps, ledger: Ledger, claimed: Claimed, outcome: Outcome): Promise<void> {
   const { db, times } = deps
   const atOnce = { waitMs: 0, countsAsStep: false, pausesChannel: false, error: null }
   if (outcome.kind === 'lost') return postpone(db, times, claimed, atOnce, { outcome: 'lost' })
@@ -191,7 +176,8 @@ async function settle(deps: Deps, claimed: Claimed, outcome: Outcome): Promise<v
   }
   if (outcome.kind === 'published') {
     try {
-      return await db.transaction((tx) => recordPublished(tx, claimed, outcome.publication, 'answered'))
+      await ledger.recordPublished({ ...claimed, publication: outcome.publication, evidence: 'answered' })
+      return
     } catch (error) {
       if (sqlStateOf(error) !== '23505') throw error
       const stranger = new PublishError('unknown', 'The network named a post that belongs to another delivery.', {

@@ -5,7 +5,7 @@ import type { Tx } from '../db/client.ts'
 
 /** What each task is called with. */
 export type Payloads = {
-  publish: { deliveryId: string }
+  publish: { deliveryId: string; channelId: string; network: string }
   reconcile: { deliveryId: string }
   webhook: { webhookId: string; organisationId: string }
 }
@@ -24,12 +24,25 @@ export async function wakeAtDue(tx: Tx, deliveryIds: string[]): Promise<void> {
 
 /** Wake the head of a channel that has just been freed, if anything of it is or will be due. */
 export async function wakeChannel(tx: Tx, channelId: string): Promise<void> {
-  await wakeWhere(tx, isHeadOf(sql`${channelId}`))
+  await wakeWhere(tx, sql`d.id = (${headOf(sql`${channelId}`)})`)
 }
 
-/** Wake the head of the channel that `deliveryId` is on: whoever was going down it goes no further. */
-export async function wakeChannelOf(tx: Tx, deliveryId: string): Promise<void> {
-  await wakeWhere(tx, isHeadOf(sql`(select o.channel_id from deliveries o where o.id = ${deliveryId})`))
+/** Wake the heads of these channels: whoever was going down them goes no further. */
+export async function wakeChannels(tx: Tx, channelIds: string[]): Promise<void> {
+  if (channelIds.length === 0) return
+  await wakeWhere(
+    tx,
+    sql`d.id in (select h.id from unnest(${sql.param(channelIds)}::uuid[]) as c (id), lateral (${headOf(sql`c.id`)}) h)`,
+  )
+}
+
+/** Wake the one that has waited longest of those that may have ended their worker: they go one at a time. */
+export async function wakeSuspect(tx: Tx): Promise<void> {
+  await wakeWhere(
+    tx,
+    sql`d.id = (
+      select s.id from deliveries s where s.crash_count > 0 and s.state = 'scheduled' order by s.ready_at, s.id limit 1)`,
+  )
 }
 
 /** Have an uncertain delivery looked for when its `look_at` comes. */
@@ -71,11 +84,11 @@ export async function ring(tx: Tx): Promise<void> {
   await tx.execute(sql`select pg_notify('jobs:insert', '{"r":"alarm","count":1}')`)
 }
 
-/** Worker pools that hold jobs, dead ones included, and the deliveries that those jobs would have woken. */
-export async function heldJobs(tx: Tx): Promise<{ owner: string; key: string }[]> {
-  const rows = await tx.execute<{ owner: string; key: string }>(sql`
-    select locked_by as owner, key from graphile_worker.jobs where locked_by is not null and key is not null`)
-  return [...rows]
+/** The keys of the jobs that these pools hold. Reads the whole queue: for a death only. */
+export async function jobsHeldBy(tx: Tx, owners: string[]): Promise<string[]> {
+  const rows = await tx.execute<{ key: string }>(sql`
+    select key from graphile_worker.jobs where locked_by = any(${sql.param(owners)}::text[]) and key is not null`)
+  return [...rows].map(({ key }) => key)
 }
 
 /** Make jobs of these keys anew: a dead pool had fetched them, and would keep them locked for hours. */
@@ -100,18 +113,21 @@ export async function askBack(tx: Tx, task: string): Promise<void> {
   await tx.execute(sql`select graphile_worker.add_job(${task}, job_key => ${task})`)
 }
 
-function isHeadOf(channelId: SQL): SQL {
-  return sql`d.id = (
+function headOf(channelId: SQL): SQL {
+  return sql`
     select h.id from deliveries h where h.channel_id = ${channelId} and h.state = 'scheduled'
-    order by h.ready_at, h.due_at, h.id limit 1)`
+    order by h.ready_at, h.due_at, h.id limit 1`
 }
 
 async function wakeWhere(tx: Tx, which: SQL): Promise<void> {
   await tx.execute(sql`
-    with woken as (select d.id, d.ready_at from deliveries d where ${which} and d.state = 'scheduled'),
-    added as (
+    with woken as (
+      select d.id, d.ready_at, d.channel_id, c.network from deliveries d join channels c on c.id = d.channel_id
+      where ${which} and d.state = 'scheduled'
+    ), added as (
       select graphile_worker.add_jobs(array_agg(row(
-        'publish', json_build_object('deliveryId', w.id), null, w.ready_at, null, w.id::text, null, null
+        'publish', json_build_object('deliveryId', w.id, 'channelId', w.channel_id, 'network', w.network),
+        null, w.ready_at, null, w.id::text, null, null
       )::graphile_worker.job_spec order by w.ready_at, w.id))
       from woken w having count(*) > 0)
     select pg_notify(${DueChanged}, '') from added limit 1`)

@@ -1,98 +1,116 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
-import { endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
+import { tellAll } from './events.ts'
+import { isStopped, json, leaseCleared, ms } from './ledger.ts'
 import type { Networks } from './networks/registry.ts'
-import { isGone } from './presence.ts'
-import { heldJobs, renewJobs, wakeAtDue, wakeChannel, wakeLook } from './queue.ts'
+import { findDead, forgetDead, isPastGrace } from './presence.ts'
+import { jobsHeldBy, renewJobs, wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './queue.ts'
+import type { Deps } from './session.ts'
 import type { Times } from './times.ts'
 
 const ChannelsPerTick = 500
+const CrashesAtMost = 3
 
-/** What one tick took from dead workers and woke, by delivery or channel id. */
-export type Reaped = { rescheduled: number; uncertain: number; woken: number }
+/** What one tick took from dead workers and woke: how many deliveries, and the dead. */
+export type Reaped = { rescheduled: number; uncertain: number; givenUp: number; woken: number; dead: string[] }
 
 /**
  * Give a dead worker's deliveries to the living, and wake what has lost its wake-up. Safe at any time, in any number of processes.
  *
- * A worker is dead when its advisory lock is free (the process is gone) or a lease of it is over (its host is). Within
- * `graceMs` of PostgreSQL's own start every lock is free and proves nothing, so nothing is taken.
+ * A worker is dead when its advisory lock is free at two looks in a row (the process is gone), or a lease of it is over
+ * (its host is). Only the first counts against what it had under way: a delivery whose worker ended three times is given up.
  */
-export async function reap(db: Db, times: Times, networks: Networks): Promise<Reaped> {
-  const dead = await deadOwners(db)
-  const rescheduled = await takeClaimed(db, times, dead)
-  const uncertain = await takeSending(db, times, networks, dead)
-  const stuck = (await heldJobs(db)).filter(({ owner }) => dead.includes(owner))
-  await renewJobs(
-    db,
-    stuck.map(({ key }) => key),
-  )
-  const woken = await wakeForgotten(db, times)
+export async function reap({ times, networks, at }: Pick<Deps, 'times' | 'networks' | 'at'>, db: Db): Promise<Reaped> {
+  const dead = await findDead(db, times)
+  at('reaping')
+  const taken = await takeOver(db, times, networks, dead)
+  if (dead.length > 0) await renewJobs(db, await jobsHeldBy(db, dead))
+  const woken = await wakeForgotten(db, dead.length > 0 ? 0 : times.overdueMs)
+  await forgetDead(db, dead)
   await eraseCredentials(db)
-  return { rescheduled, uncertain, woken }
+  const count = (state: string) => taken.filter((row) => row.state === state).length
+  return {
+    rescheduled: count('scheduled'),
+    uncertain: count('uncertain'),
+    givenUp: count('failed') + count('needs_review'),
+    woken,
+    dead,
+  }
 }
 
-async function deadOwners(db: Db): Promise<string[]> {
-  const holders = new Set((await heldJobs(db)).map(({ owner }) => owner))
-  const rows = await db.execute<{ owner: string }>(sql`
-    select owner from (
-      select lease_owner as owner from deliveries where state in ('claimed', 'sending', 'uncertain') and lease_owner is not null
-      union select unnest(${sql.param([...holders])}::text[])
-    ) owners where ${isGone(sql`owner`)}`)
-  return [...rows].map(({ owner }) => owner)
-}
+type Taken = { id: string; state: string; organisationId: string; postId: string; channelId: string }
 
-const isAbandoned = (dead: string[], { graceAfterRestartMs }: Times) => sql`
-  (d.lease_owner = any(${sql.param(dead)}::text[]) or d.lease_until < now())
-  and pg_postmaster_start_time() < now() - ${ms(graceAfterRestartMs)}`
-
-async function takeClaimed(db: Db, times: Times, dead: string[]): Promise<number> {
-  return db.transaction(async (tx) => {
-    const taken = await tx.execute<{ channelId: string }>(sql`
-      with abandoned as (
-        select d.id from deliveries d where d.state = 'claimed' and ${isAbandoned(dead, times)} order by d.id for no key update skip locked
-      ), settled as (
-        update deliveries d set state = 'scheduled', next_attempt_at = null, ${preparedCleared}, ${leaseCleared}
-        from abandoned a where d.id = a.id returning d.id, d.attempt_no, d.channel_id
-      ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'lost', message: 'Its worker is gone.' })})
-      select channel_id as "channelId" from settled`)
-    for (const { channelId } of taken) await wakeChannel(tx, channelId)
-    return taken.length
-  })
-}
-
-async function takeSending(db: Db, times: Times, networks: Networks, dead: string[]): Promise<number> {
+async function takeOver(db: Db, times: Times, networks: Networks, dead: string[]): Promise<Taken[]> {
   const blind = Object.entries(networks).flatMap(([key, { repeatedSend }]) => (repeatedSend === 'blind' ? [key] : []))
   return db.transaction(async (tx) => {
-    const taken = await tx.execute<{ id: string }>(sql`
-      with abandoned as (
-        select d.id, a.intended_at, c.network from deliveries d
-        join attempts a on a.delivery_id = d.id and a.no = d.attempt_no join channels c on c.id = d.channel_id
-        where d.state = 'sending' and ${isAbandoned(dead, times)} order by d.id for no key update of d skip locked
+    const abandoned = await tx.execute<{ id: string }>(sql`
+      select d.id from deliveries d join posts p on p.id = d.post_id
+      where d.state in ('claimed', 'sending') and ${isAbandoned(dead, times)} order by p.id for no key update of p skip locked`)
+    if (abandoned.length === 0) return []
+    const rows = await tx.execute<Taken>(sql`
+      with abandoned as materialized (
+        select d.id, a.intended_at, c.network = any(${sql.param(blind)}::text[]) as is_blind,
+          d.crash_count + case when d.lease_owner = any(${sql.param(dead)}::text[]) then 1 else 0 end as crashes
+        from deliveries d join channels c on c.id = d.channel_id
+        join attempts a on a.delivery_id = d.id and a.no = d.attempt_no
+        where d.id = any(${sql.param([...abandoned].map(({ id }) => id))}::uuid[])
+          and d.state in ('claimed', 'sending') and ${isAbandoned(dead, times)} order by d.id for no key update of d skip locked
       ), settled as (
         update deliveries d set
-          state = 'uncertain', maybe_out = true, error = ${json(goneError)}, look_token = null, absent_at = null, ${leaseCleared},
-          look_at = case when a.network = any(${sql.param(blind)}::text[]) then now()
-            else a.intended_at + ${ms(times.sendMs + times.firstLookMs)} end
-        from abandoned a where d.id = a.id returning d.id, d.attempt_no
-      ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'unknown', message: goneError.message })})
-      select id from settled`)
+          crash_count = a.crashes,
+          state = case
+            when a.crashes >= ${CrashesAtMost} and d.state = 'claimed' and not d.maybe_out then 'failed'::delivery_state
+            when a.crashes >= ${CrashesAtMost} then 'needs_review'
+            when d.state = 'claimed' then 'scheduled'
+            else 'uncertain' end,
+          error = case
+            when a.crashes >= ${CrashesAtMost} then ${json(crashedError)}
+            when d.state = 'sending' then ${json(goneError)} else d.error end,
+          prepared = case when d.state = 'sending' or d.maybe_out then d.prepared end, maybe_out = d.maybe_out or d.state = 'sending',
+          look_token = null, absent_at = null, next_attempt_at = null,
+          look_at = case
+            when d.state = 'claimed' or a.crashes >= ${CrashesAtMost} then null
+            when a.is_blind then now()
+            else a.intended_at + ${ms(times.sendMs + times.firstLookMs)} end,
+          ${leaseCleared}
+        from abandoned a where d.id = a.id
+        returning d.id, d.state, d.attempt_no, d.organisation_id, d.post_id, d.channel_id, d.maybe_out
+      ), ended as (
+        update attempts a set ended_at = now(),
+          outcome = case when a.intended_at is null then 'lost' else 'unknown' end, message = ${goneError.message}
+        from settled s where a.delivery_id = s.id and a.no = s.attempt_no and a.ended_at is null)
+      select id, state, organisation_id as "organisationId", post_id as "postId", channel_id as "channelId" from settled`)
+    const taken = [...rows]
+    await tellAll(
+      tx,
+      taken.filter(({ state }) => state === 'failed' || state === 'needs_review'),
+    )
+    await wakeChannels(
+      tx,
+      taken.flatMap(({ state, channelId }) => (state === 'uncertain' ? [] : [channelId])),
+    )
     await wakeLook(
       tx,
-      [...taken].map(({ id }) => id),
+      taken.flatMap(({ state, id }) => (state === 'uncertain' ? [id] : [])),
     )
-    return taken.length
+    await wakeSuspect(tx)
+    return taken
   })
 }
 
+const isAbandoned = (dead: string[], times: Times) => sql`
+  (d.lease_owner = any(${sql.param(dead)}::text[]) or (d.lease_until < now() and ${isPastGrace(times)}))`
+
 /** One wake-up for each channel whose head waits too long though it could be claimed; likewise for what nobody looks for. */
-async function wakeForgotten(db: Db, times: Times): Promise<number> {
+async function wakeForgotten(db: Db, overdueMs: number): Promise<number> {
   const heads = await db.execute<{ id: string }>(sql`
     select h.id from (
       select distinct on (d.channel_id) d.id, d.ready_at from deliveries d join channels c on c.id = d.channel_id
-      where d.state = 'scheduled' and d.ready_at < now() - ${ms(times.overdueMs)}
-        and (c.paused_until is null or c.paused_until < now() - ${ms(times.overdueMs)})
-        and not exists (select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain'))
+      where d.state = 'scheduled' and d.ready_at < now() - ${ms(overdueMs)}
+        and (c.paused_until is null or c.paused_until < now() - ${ms(overdueMs)})
+        and c.paused_at is null and not exists (select from networks n where n.name = c.network and n.paused_at is not null)
+        and not ${isStopped} and not exists (select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain'))
       order by d.channel_id, d.ready_at
     ) h order by h.ready_at limit ${ChannelsPerTick}`)
   await wakeAtDue(
@@ -100,7 +118,7 @@ async function wakeForgotten(db: Db, times: Times): Promise<number> {
     [...heads].map(({ id }) => id),
   )
   const unlooked = await db.execute<{ id: string }>(sql`
-    select id from deliveries d where d.state = 'uncertain' and d.look_at < now() - ${ms(times.overdueMs)}
+    select id from deliveries d where d.state = 'uncertain' and d.look_at < now() - ${ms(overdueMs)}
       and (d.look_token is null or d.lease_until < now()) order by d.look_at limit ${ChannelsPerTick}`)
   await wakeLook(
     db,
@@ -116,6 +134,11 @@ async function eraseCredentials(db: Db): Promise<void> {
       and not exists (select from deliveries d where d.channel_id = c.id and d.state in ('sending', 'uncertain'))`)
 }
 
+const crashedError: DeliveryError = {
+  code: 'crashed_worker',
+  message: 'Each time it was to be sent, the process that sends ended.',
+  nextStep: 'Look at its text and files, change what is unusual, then retry; tell the operator if it comes back.',
+}
 const goneError: DeliveryError = {
   code: 'outcome_unknown',
   message: 'The worker that sent it is gone.',

@@ -36,6 +36,7 @@ export function reconcile(deps: Deps) {
   return async ({ deliveryId }: Payloads['reconcile']): Promise<void> => {
     const looking = await beginLook(deps, deliveryId)
     if (!looking) return // found, decided or looked for by somebody else
+    deps.at('looking')
     const finding = await findingOf(deps, looking)
     deps.log.info(
       { organisation: looking.organisationId, delivery: looking.id, finding: finding.kind },
@@ -121,7 +122,7 @@ async function settle(deps: Deps, looking: Looking, finding: Finding): Promise<v
 async function recordFound(deps: Deps, looking: Looking, publication: Publication): Promise<void> {
   try {
     await deps.db.transaction(async (tx) => {
-      await recordPublished(tx, looking, publication, 'found')
+      await recordPublished(tx, [{ ...looking, publication, evidence: 'found' }])
       await wakeChannel(tx, looking.channelId)
     })
   } catch (error) {

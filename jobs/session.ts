@@ -21,7 +21,20 @@ export type Deps = {
   appUrl: string
   metrics: WorkerMetrics
   log: Logger
+  at: (point: Point) => void // told of each point at which a process may end; tests end it there
 }
+
+/** Where a process that ends leaves something behind: the crash points of docs/faults.md. */
+export type Point =
+  | 'woken'
+  | 'claimed'
+  | 'prepared'
+  | 'intended'
+  | 'answered'
+  | 'settled'
+  | 'refreshed'
+  | 'reaping'
+  | 'looking'
 
 /** A channel with its credential still sealed, as it was when the delivery was claimed. */
 export type SealedChannel = {
@@ -68,6 +81,7 @@ export async function refreshed<C extends SealedChannel>(deps: Deps, network: Ne
       deps.metrics.refreshed(refused.network, false)
       throw error
     })
+    deps.at('refreshed')
     const credential = seal(deps.ring, credentialPlace(refused), JSON.stringify(fresh))
     const credentialVersion = current.version + 1
     await tx.execute(sql`

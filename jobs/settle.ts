@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
-import { tell, tellOfChannel } from './events.ts'
+import { tell, tellAll, tellOfChannel } from './events.ts'
 import {
   type Claimed,
   type Ending,
@@ -13,37 +13,54 @@ import {
   preparedCleared,
 } from './ledger.ts'
 import type { Publication } from './networks/network.ts'
-import { wakeAtDue, wakeLook } from './queue.ts'
+import { wakeAtDue, wakeLook, wakeSuspect } from './queue.ts'
 import type { Times } from './times.ts'
 
 // How an attempt ends: the second half of the state machine that begins in ledger.ts. Each locks the post before the
 // delivery, and what the post has become is told in the same transaction.
 
+/** That a delivery is out there, and how we know: the network's answer to `attemptNo`, a reading, or a person's word. */
+export type Proof = Pick<Claimed, 'id' | 'organisationId' | 'postId' | 'attemptNo'> & {
+  publication: Publication
+  evidence: 'answered' | 'found' | 'person'
+}
+
 /**
- * Record that the post is out there, and tell of it. Proof is accepted from anyone, at any time, whoever holds the lease
- * by now.
+ * Record that posts are out there, and tell of them. Proof is accepted from anyone, at any time, whoever holds the lease
+ * by now. Answers how long after its hour each was recorded, in milliseconds, by id; without those that were already.
  *
- * Throws a unique violation (23505) when `remoteId` is recorded for another delivery of the channel: then it is not ours.
+ * Throws a unique violation (23505) when a `remoteId` is recorded for another delivery of the channel: then it is not ours.
  */
-export async function recordPublished(
-  tx: Tx,
-  { id, organisationId, postId, attemptNo }: Pick<Claimed, 'id' | 'organisationId' | 'postId' | 'attemptNo'>,
-  { remoteId, url, status = null, reply = null }: Publication,
-  evidence: 'answered' | 'found' | 'person',
-): Promise<void> {
+export async function recordPublished(tx: Tx, proofs: Proof[]): Promise<Map<string, number>> {
+  const column = <T>(of: (proof: Proof) => T) => sql.param(proofs.map(of))
   await tx.execute(sql`
-    with ${lockedPost(id)}, published as (
+    select p.id from posts p where p.id = any(${column(({ postId }) => postId)}::uuid[]) order by p.id for no key update`)
+  const rows = await tx.execute<{ id: string; lateMs: number }>(sql`
+    with proof as materialized (
+      select * from unnest(
+        ${column(({ id }) => id)}::uuid[], ${column(({ attemptNo }) => attemptNo)}::integer[],
+        ${column(({ evidence }) => evidence)}::evidence[], ${column(({ publication }) => publication.remoteId)}::text[],
+        ${column(({ publication }) => publication.url)}::text[], ${column(({ publication }) => publication.status ?? null)}::integer[],
+        ${column(({ publication }) => publication.reply ?? null)}::text[]
+      ) as p (id, attempt_no, evidence, remote_id, url, status, reply)
+    ), locked as materialized (
+      select d.id from deliveries d join proof p using (id) where d.state <> 'published' order by d.id for no key update of d
+    ), published as (
       update deliveries d set
-        state = 'published', published_at = now(), evidence = ${evidence}, remote_id = ${remoteId}, remote_url = ${url},
+        state = 'published', published_at = now(), evidence = p.evidence, remote_id = p.remote_id, remote_url = p.url,
         maybe_out = false, next_attempt_at = null, look_at = null, look_token = null, absent_at = null, error = null, ${leaseCleared}
-      from post where d.id = ${id} and d.post_id = post.id and d.state <> 'published'
-      returning d.id
+      from locked join proof p using (id) where d.id = locked.id
+      returning d.id, d.published_at - d.due_at as late, p.attempt_no, p.status, p.reply
     ), overtaken as (
       update attempts a set ended_at = now(), outcome = 'lost', message = 'An earlier attempt proved to be out.'
-      from published p where a.delivery_id = p.id and a.no > ${attemptNo} and a.ended_at is null
+      from published p where a.delivery_id = p.id and a.no > p.attempt_no and a.ended_at is null
+    ), ended as (
+      update attempts a set ended_at = now(), outcome = 'published', status = p.status, reply = p.reply
+      from published p where a.delivery_id = p.id and a.no = p.attempt_no and a.ended_at is null
     )
-    ${endAttempt(sql`published`, attemptNo, { outcome: 'published', status, reply })}`)
-  await tell(tx, organisationId, [postId])
+    select id, extract(epoch from late)::float8 * 1000 as "lateMs" from published`)
+  await tellAll(tx, proofs)
+  return new Map([...rows].map(({ id, lateMs }) => [id, lateMs]))
 }
 
 /**
@@ -68,7 +85,7 @@ export async function postpone(
         state = case when not ${over} then 'scheduled'::delivery_state when maybe_out then 'needs_review' else 'failed' end,
         error = case when ${over} then ${json(gaveUpError)} else ${wait.error === null ? sql`d.error` : json(wait.error)} end,
         next_attempt_at = case when not ${over} then now() + ${ms(wait.waitMs)} end,
-        backoff_step = backoff_step + ${wait.countsAsStep ? 1 : 0}, ${preparedCleared}, ${leaseCleared}
+        backoff_step = backoff_step + ${wait.countsAsStep ? 1 : 0}, crash_count = ${ending.outcome === 'lost' ? sql`d.crash_count` : 0}, ${preparedCleared}, ${leaseCleared}
       from post where d.post_id = post.id and ${isOurs(claimed)}
       returning d.id
     )
@@ -76,8 +93,9 @@ export async function postpone(
   await db.transaction(async (tx) => {
     await tx.execute(statement)
     await tell(tx, claimed.organisationId, [claimed.postId])
-    // At once: the task goes on down the channel by itself.
+    // At once: its worker goes on down the channel by itself.
     if (wait.waitMs > 0) await wakeAtDue(tx, [claimed.id])
+    await makeWay(tx, claimed)
   })
 }
 
@@ -88,11 +106,12 @@ export async function fail(db: Db, claimed: Claimed, error: DeliveryError, endin
     with ${lockedPost(claimed.id)}, settled as (
       update deliveries d set
         state = case when maybe_out then 'needs_review'::delivery_state else 'failed' end,
-        error = ${json(error)}, ${preparedCleared}, ${leaseCleared}
+        error = ${json(error)}, crash_count = 0, ${preparedCleared}, ${leaseCleared}
       from post where d.post_id = post.id and ${isOurs(claimed)} returning d.id
     )
     ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`)
     await tell(tx, claimed.organisationId, [claimed.postId])
+    await makeWay(tx, claimed)
   })
 }
 
@@ -113,12 +132,13 @@ export async function hold(db: Db, claimed: Claimed, error: DeliveryError, endin
     ), ${lockedPost(claimed.id, channelFirst)}, settled as (
       update deliveries d set
         state = case when not c.current then 'scheduled'::delivery_state when maybe_out then 'needs_review' else 'held' end,
-        error = case when c.current then ${json(error)} end, ${preparedCleared}, ${leaseCleared}
+        error = case when c.current then ${json(error)} end, crash_count = 0, ${preparedCleared}, ${leaseCleared}
       from channel c, post where d.post_id = post.id and ${isOurs(claimed)} returning d.id
     ), ended as (${endAttempt(sql`settled`, claimed.attemptNo, ending)})
     select id from broken`)
     if (broken.length > 0) await tellOfChannel(tx, claimed.organisationId, claimed.channelId, 'channel.needs_reconnect')
     await tell(tx, claimed.organisationId, [claimed.postId])
+    await makeWay(tx, claimed)
   })
 }
 
@@ -136,12 +156,18 @@ export async function doubt(
         update deliveries d set
           state = 'uncertain', maybe_out = true, error = ${json(error)}, look_token = null, absent_at = null,
           look_at = (select a.intended_at + ${ms(lookAfterMs)} from attempts a where a.delivery_id = d.id and a.no = d.attempt_no),
-          ${leaseCleared}
+          crash_count = 0, ${leaseCleared}
         where ${isOurs(claimed)} and d.state = 'sending' returning d.id
       )
       ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`)
     await wakeLook(tx, [claimed.id])
+    await makeWay(tx, claimed)
   })
+}
+
+/** Deliveries that may have ended their worker go one at a time: the end of one is the next one's turn. */
+export async function makeWay(tx: Tx, { isSuspect }: Pick<Claimed, 'isSuspect'>): Promise<void> {
+  if (isSuspect) await wakeSuspect(tx)
 }
 
 // Always true, and known only when the CTE `channel` has been read: it is locked before the post.

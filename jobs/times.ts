@@ -18,6 +18,7 @@ export const times = {
   waitAtMostMs: 6 * hour, // what a network's Retry-After is worth
   giveUpMs: 24 * hour,
   reaperMs: second,
+  goneMs: 0.8 * second, // how long a worker's lock must have been free: seen at two ticks in a row
   overdueMs: 10 * second, // a channel whose head waits longer has lost its wake-up
   graceAfterRestartMs: 30 * second, // after PostgreSQL started, a free lock proves no death
   canaryMs: 20 * second, // how often a worker proves that it still takes jobs
@@ -39,6 +40,7 @@ export const times = {
   webhookOffMs: 72 * hour, // failing for so long, it is switched off
   webhookSweepMs: 10 * second, // how often a lost wake-up is looked for
   alarmMs: 5 * second, // the alarm looks again at least so often
+  minuteMs: minute, // how often a worker writes down what it did
 }
 
 export type Times = typeof times

@@ -5,56 +5,72 @@ import { Logger as QueueLogger, type Runner, run as runQueue, type TaskList, typ
 import type { Logger } from 'pino'
 import { connect, type Db } from '../db/client.ts'
 import { alarm } from './alarm.ts'
+import { claimHeads } from './claim.ts'
+import { Dispatch } from './dispatch.ts'
 import type { Health } from './health.ts'
 import { releaseClaims, renewLeases } from './ledger.ts'
+import { showLife } from './life.ts'
 import { sweepMedia } from './media-sweep.ts'
-import { isPresent, showPresence } from './presence.ts'
-import { type Gate, publish } from './publish.ts'
-import { askBack, dropJob, type Payloads, wakeChannelOf } from './queue.ts'
+import { persistently } from './persistently.ts'
+import { deliver, type Gate, openLedger } from './publish.ts'
+import { askBack, dropJob, type Payloads, wakeChannels } from './queue.ts'
 import { reap } from './reaper.ts'
 import { reconcile } from './reconcile.ts'
 import type { Deps } from './session.ts'
 import { SweepEveryMs, sweep } from './sweep.ts'
-import type { Times } from './times.ts'
-import { startPostman } from './webhook.ts'
+import { type Postman, startPostman } from './webhook.ts'
 
 const PollMs = 1000 // the alarm makes it punctual
 const QueueConnections = 4 // the local queue fetches and completes in batches
+const FetchedAhead = 200 // a wake-up is answered at once, so none waits here
 const LiveWithinMs = 30_000
 const CanaryWithinMs = 60_000
 
 export type WorkerOptions = Omit<Deps, 'owner'> & { databaseUrl: string; concurrency: number }
 
-/** A running worker. `ended` resolves with the reason when it can do nothing more; `stop` drains it first. */
-export type Worker = { owner: string; health: Health; ended: Promise<string>; stop: () => Promise<void> }
+/** Why a worker can do nothing more: another may be started in its place when it has only lost its sign of life. */
+export type End = { reason: string; isHealable: boolean }
+
+/** A running worker. `ended` resolves when it can do nothing more; `stop` drains it first. */
+export type Worker = { owner: string; health: Health; ended: Promise<End>; stop: () => Promise<void> }
 
 /** Take jobs, keep leases alive, reap and ring, until `stop` or until it cannot go on. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { db, times, log, databaseUrl } = options
-  const gate: Gate = { closed: false, sending: new Set(), left: new Set() }
+  const { db, times, log, databaseUrl, concurrency } = options
+  const gate: Gate = { closed: false, sending: new Set() }
   const heard = { reaperAt: Date.now(), canaryAt: Date.now() }
   const deps: Deps = { ...options, owner: '' } // the pool's id, known before the first task runs
+  const ledger = openLedger(deps)
+  const dispatch = new Dispatch({
+    ...{ concurrency, log },
+    claim: (channelIds) => claimHeads(db, times, deps.owner, channelIds),
+    deliver: (claimed) => deliver(deps, ledger, gate, claimed),
+  })
   const postman = startPostman(deps)
-  const own = connect(databaseUrl, { connections: 1, name: 'presence' }) // its session is our sign of life
-  const { runner, owner } = await runTasks(
-    options,
-    (owner) => {
-      deps.owner = owner
-      return {
-        publish: withPayload(publish(deps, gate)),
-        reconcile: withPayload(reconcile(deps)),
-        webhook: withPayload(async (payload: Payloads['webhook']) => postman.call(payload)),
-        [canaryOf(owner)]: async () => {
-          heard.canaryAt = Date.now()
-        },
-      }
-    },
-    (owner) => showPresence(own.db, owner),
-  )
+  const lost = Promise.withResolvers<string>()
+  const life = showLife(databaseUrl, () => lost.resolve('the connection that shows this worker alive was lost'))
+  const reaper = connect(databaseUrl, { connections: 1, name: 'reaper' }) // its own: whatever the pool is busy with
+  const tasks = (owner: string): TaskList => {
+    deps.owner = owner
+    return {
+      publish: withPayload(async (payload: Payloads['publish']) => wakeFor(deps, dispatch, payload)),
+      reconcile: withPayload(reconcile(deps)),
+      webhook: withPayload(async (payload: Payloads['webhook']) => postman.call(payload)),
+      [canaryOf(owner)]: async () => {
+        heard.canaryAt = Date.now()
+      },
+    }
+  }
+  const endConnections = () => Promise.all([life.end(), reaper.end()])
+  const runner = await runTasks(options, tasks, (owner) => life.begin(owner, concurrency)).catch(async (error) => {
+    await endConnections()
+    throw error
+  })
+  const { owner } = deps
   const halt = new AbortController()
   const timers = [
-    every(times.heartbeatMs, halt.signal, () => beat(own.db, times, owner), log),
-    every(times.reaperMs, halt.signal, () => tick(deps, own.db, heard), log),
+    every(times.heartbeatMs, halt.signal, () => life.beat((tx) => renewLeases(tx, times, owner)), log),
+    every(times.reaperMs, halt.signal, () => tick(deps, reaper.db, heard), log),
     every(times.canaryMs, halt.signal, () => sendCanary(db, owner, heard), log),
     every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, log),
     every(SweepEveryMs, halt.signal, () => sweep(db, halt.signal, log), log),
@@ -62,19 +78,39 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     alarm(databaseUrl, times, log, halt.signal),
   ]
   const stop = async () => {
-    gate.closed = true
-    const emptied = runner.stop() // at once, so that what it fetched ahead goes to others
-    emptied.catch(() => {}) // heard below
-    await db.transaction((tx) => releaseClaims(tx, owner))
-    while (gate.sending.size > 0) await sleep(20)
-    await postman.stop()
+    await drain(deps, { runner, gate, dispatch, postman })
     halt.abort()
-    await Promise.race([emptied, sleep(times.heartbeatMs)])
-    for (const deliveryId of gate.left) await wakeChannelOf(db, deliveryId) // their jobs are used up
-    await dropJob(db, canaryOf(owner))
-    await Promise.all([...timers, own.end()])
+    await Promise.all([...timers, endConnections()])
   }
-  return { owner, health: healthOf(db, heard, gate), ended: endOf(runner, timers[0]!, gate), stop }
+  return { owner, health: healthOf(db, heard, gate), ended: endOf(runner, lost.promise, gate), stop }
+}
+
+type Running = { runner: Runner; gate: Gate; dispatch: Dispatch; postman: Postman }
+
+/** Claim nothing more, let what is being sent end, and leave the rest to the other workers, who are woken for it. */
+async function drain(deps: Deps, { runner, gate, dispatch, postman }: Running): Promise<void> {
+  const { db, times, owner, log } = deps
+  const leaveToOthers = (error: unknown) => log.warn({ err: error }, 'left to the other workers')
+  gate.closed = true
+  const emptied = runner.stop() // at once, so that what it fetched ahead goes to others
+  emptied.catch(() => {}) // heard below
+  await dispatch.close()
+  await persistently(deps, () => db.transaction((tx) => releaseClaims(tx, owner))).catch(leaveToOthers)
+  while (gate.sending.size > 0) await sleep(20)
+  await postman.stop().catch(leaveToOthers)
+  await Promise.race([emptied, sleep(times.heartbeatMs)])
+  await persistently(deps, () => wakeChannels(db, dispatch.left())).catch(leaveToOthers) // their jobs are used up
+  await dropJob(db, canaryOf(owner)).catch(leaveToOthers)
+}
+
+/** A wake-up names a delivery; what is woken is its channel. Those made by an older version name nothing else. */
+async function wakeFor({ db, at }: Deps, dispatch: Dispatch, payload: Partial<Payloads['publish']>): Promise<void> {
+  at('woken')
+  const { deliveryId, channelId, network } = payload
+  if (channelId && network) return dispatch.wake(channelId, network)
+  const [channel] = await db.execute<{ id: string; network: string }>(sql`
+    select c.id, c.network from deliveries d join channels c on c.id = d.channel_id where d.id = ${deliveryId}`)
+  if (channel) dispatch.wake(channel.id, channel.network)
 }
 
 /** Start graphile-worker. `tasks` and `before` are called with the pool's id before it can take a job. */
@@ -82,7 +118,7 @@ async function runTasks(
   { databaseUrl, concurrency, log }: WorkerOptions,
   tasks: (owner: string) => TaskList,
   before: (owner: string) => Promise<void>,
-): Promise<{ runner: Runner; owner: string }> {
+): Promise<Runner> {
   const events: WorkerEvents = new EventEmitter()
   const taskList: TaskList = {}
   let ready: Promise<void> | undefined
@@ -90,6 +126,7 @@ async function runTasks(
   events.on('pool:create', ({ workerPool }) => {
     owner = workerPool.id
     ready = before(owner)
+    ready.catch(() => {}) // heard below
     for (const [name, task] of Object.entries(tasks(owner)))
       taskList[name] = async (payload, helpers) => {
         await ready // nothing is claimed before our sign of life is up
@@ -103,8 +140,11 @@ async function runTasks(
     noHandleSignals: true,
     ...settings(concurrency, log),
   })
-  await ready
-  return { runner, owner }
+  await ready?.catch(async (error) => {
+    await runner.stop()
+    throw error
+  })
+  return runner
 }
 
 function settings(concurrency: number, log: Logger) {
@@ -118,7 +158,7 @@ function settings(concurrency: number, log: Logger) {
     logger,
     preset: {
       worker: {
-        localQueue: { size: concurrency + 1, ttl: 10_000 },
+        localQueue: { size: Math.max(FetchedAhead, concurrency + 1), ttl: 10_000 },
         // Without these a graceful stop loses completions.
         completeJobBatchDelay: 0,
         failJobBatchDelay: 0,
@@ -127,18 +167,10 @@ function settings(concurrency: number, log: Logger) {
   }
 }
 
-async function beat(own: Db, times: Times, owner: string): Promise<void> {
-  if (!(await isPresent(own, owner))) throw new PresenceLost('The connection that shows this worker alive was lost.')
-  await renewLeases(own, times, owner)
-}
-
-/** What nobody else may repair: the others take this worker for dead, so it must end. */
-class PresenceLost extends Error {}
-
-async function tick({ times, networks, log }: Deps, db: Db, heard: { reaperAt: number }): Promise<void> {
+async function tick(deps: Deps, db: Db, heard: { reaperAt: number }): Promise<void> {
   heard.reaperAt = Date.now()
-  const reaped = await reap(db, times, networks)
-  if (reaped.rescheduled + reaped.uncertain + reaped.woken > 0) log.warn(reaped, 'reaped')
+  const { dead, ...counts } = await reap(deps, db)
+  if (dead.length > 0 || Object.values(counts).some((count) => count > 0)) deps.log.warn({ dead, ...counts }, 'reaped')
 }
 
 // A database that is away says nothing of this worker: the canary counts again once it can be sent.
@@ -156,25 +188,21 @@ async function every(ms: number, signal: AbortSignal, work: () => Promise<void>,
     try {
       await work()
     } catch (error) {
-      if (error instanceof PresenceLost) throw error
       if (!signal.aborted) log.warn({ err: error }, 'a timer failed; it goes on')
     }
     await sleep(ms, undefined, { ref: false, signal }).catch(() => {}) // aborted: the loop ends
   }
 }
 
-async function endOf(runner: Runner, heartbeat: Promise<void>, gate: Gate): Promise<string> {
-  const reason = await Promise.race([
+async function endOf(runner: Runner, lost: Promise<string>, gate: Gate): Promise<End> {
+  const ended = await Promise.race([
     runner.promise.then(
-      () => 'the queue ended',
-      (error: Error) => `the queue failed: ${error.message}`,
+      () => ({ reason: 'the queue ended', isHealable: false }),
+      (error: Error) => ({ reason: `the queue failed: ${error.message}`, isHealable: false }),
     ),
-    heartbeat.then(
-      () => 'the heartbeat ended',
-      (error: Error) => error.message,
-    ),
+    lost.then((reason) => ({ reason, isHealable: true })),
   ])
-  return gate.closed ? 'stopped' : reason
+  return gate.closed ? { reason: 'stopped', isHealable: false } : ended
 }
 
 function healthOf(db: Db, heard: { reaperAt: number; canaryAt: number }, gate: Gate): Health {

@@ -148,8 +148,10 @@ export const posts = router({
           await sendAgain(tx, [delivery])
         }
         if (input.outcome === 'cancelled') await cancel(tx, [delivery])
-        if (input.outcome === 'published')
-          await recordPublished(tx, { ...delivery, ...of }, { remoteId: null, url: input.url ?? null }, 'person')
+        if (input.outcome === 'published') {
+          const publication = { remoteId: null, url: input.url ?? null }
+          await recordPublished(tx, [{ ...delivery, ...of, publication, evidence: 'person' }])
+        }
         await tell(tx, ctx.organisationId, [input.id])
         return readPost(tx, ctx.actor, input.id)
       }),

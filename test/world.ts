@@ -1,6 +1,9 @@
 import { eq, inArray } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
 import { attempts, deliveries } from '../db/schema.ts'
+import { claimHeads } from '../jobs/claim.ts'
+import { type Claimed, intend } from '../jobs/ledger.ts'
+import { times } from '../jobs/times.ts'
 import { aChannel, aDelivery, anOrganisation } from './builders.ts'
 import { testDatabase } from './database.ts'
 import { startFakeServer } from './fake-network.ts'
@@ -85,4 +88,19 @@ export function untilPublished(db: Db, ids: string[]) {
 
 export function attemptsOf(db: Db, deliveryId: string) {
   return db.select().from(attempts).where(eq(attempts.deliveryId, deliveryId)).orderBy(attempts.no)
+}
+
+/** Claim the head of the channel that a delivery is on, as a worker of that owner would; null when there is none to be had. */
+export async function claimOne(db: Db, owner: string, deliveryId: string): Promise<Claimed | null> {
+  const { channelId } = await deliveryOf(db, deliveryId)
+  for (;;) {
+    const claim = (await claimHeads(db, times, owner, [channelId])).get(channelId)!
+    if (claim !== 'again') return typeof claim === 'object' ? claim : null
+  }
+}
+
+/** Write down that one is about to be sent. */
+export async function intendOne(db: Db, claimed: Claimed, prepared: string): Promise<boolean> {
+  const [intended] = await intend(db, times, [{ claimed, prepared }])
+  return intended!
 }

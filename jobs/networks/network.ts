@@ -87,6 +87,8 @@ export type RepeatedSend = 'keyed' | 'two-step' | 'readable' | 'blind'
 export type Network = {
   name: string
   repeatedSend: RepeatedSend
+  /** How many may be claimed or sent at once by all workers together, unless the operator says otherwise. Absent: as many as they can. */
+  atOnce?: number
   /** How long after a send its post may still appear: between two readings that prove it absent. 60,000 ms unless known. */
   settlesWithinMs?: number
   /** The real server or the contract that this file was proved against, as the README's table shows it. */

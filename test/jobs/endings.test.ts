@@ -1,12 +1,11 @@
 import { eq, sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { deliveries, events, posts, webhooks } from '../../db/schema.ts'
-import { claimNext, intend } from '../../jobs/ledger.ts'
 import { doubt, postpone } from '../../jobs/settle.ts'
 import { times } from '../../jobs/times.ts'
 import { until } from '../processes.ts'
 import { worldWithOwner } from '../server/web.ts'
-import { untilState } from '../world.ts'
+import { claimOne, intendOne, untilState } from '../world.ts'
 
 // Each way in which a post comes to an end, or to a person, is told by whoever moves it there.
 
@@ -59,7 +58,7 @@ test('found by looking for it: post.published', async () => {
 
 test('tried in vain for a day: post.failed', async () => {
   const { id, becomes } = await listened('blind')
-  const claimed = await claimNext(w.db, times, 'worker', id)
+  const claimed = await claimOne(w.db, 'worker', id)
   await w.db
     .update(deliveries)
     .set({ dueAt: new Date(Date.now() - 90_000_000) })
@@ -75,7 +74,7 @@ test('first found more than a day late: post.needs_review', async () => {
     .update(deliveries)
     .set({ dueAt: new Date(Date.now() - 90_000_000) })
     .where(eq(deliveries.id, id))
-  expect(await claimNext(w.db, times, 'worker', id)).toBeNull()
+  expect(await claimOne(w.db, 'worker', id)).toBeNull()
   await becomes('post.needs_review')
 })
 
@@ -87,8 +86,8 @@ test('cancelled with the channel that a person disconnects: post.cancelled', asy
 
 test('held with the channel that a person disconnects, and maybe out already: post.needs_review', async () => {
   const { id, channelId, becomes } = await listened('blind')
-  const claimed = await claimNext(w.db, times, 'worker', id)
-  await intend(w.db, times, claimed!, '{}')
+  const claimed = await claimOne(w.db, 'worker', id)
+  await intendOne(w.db, claimed!, '{}')
   await doubt(w.db, claimed!, 0, unknown, { outcome: 'unknown' })
   await w.db.update(deliveries).set({ state: 'scheduled', lookAt: null }).where(eq(deliveries.id, id))
   await w.api.channels.disconnect({ id: channelId, unsent: 'hold' })

@@ -2,10 +2,9 @@ import { eq, sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { deliveries, events, webhookDeliveries } from '../../db/schema.ts'
 import { tell } from '../../jobs/events.ts'
-import { claimNext } from '../../jobs/ledger.ts'
 import { hold, recordPublished } from '../../jobs/settle.ts'
-import { times } from '../../jobs/times.ts'
 import { aDelivery } from '../builders.ts'
+import { claimOne } from '../world.ts'
 import { webWithReceiver } from './listening.ts'
 
 const t = webWithReceiver()
@@ -20,7 +19,9 @@ test('of two deliveries of a post that settle at once, exactly one tells that it
     const found = await t.w.db.select().from(deliveries).where(eq(deliveries.postId, post.id))
     await Promise.all(
       found.map((delivery) =>
-        t.w.db.transaction((tx) => recordPublished(tx, delivery, { remoteId: null, url: null }, 'person')),
+        t.w.db.transaction((tx) =>
+          recordPublished(tx, [{ ...delivery, publication: { remoteId: null, url: null }, evidence: 'person' }]),
+        ),
       ),
     )
   }
@@ -70,7 +71,7 @@ test('a channel is told of as it loses its access, its posts held with it are no
   const { id: webhookId } = await t.webhook()
   const channelId = await t.w.channel()
   const id = await aDelivery(t.w.db, { organisationId: t.w.organisationId, channelId, dueAt: new Date() })
-  const claimed = await claimNext(t.w.db, times, 'worker', id)
+  const claimed = await claimOne(t.w.db, 'worker', id)
   const error = { code: 'channel_needs_reconnect', message: '', nextStep: '' }
 
   await hold(t.w.db, claimed!, error, { outcome: 'reconnect' })

@@ -1,12 +1,10 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { attempts, deliveries, media, postMedia } from '../../db/schema.ts'
-import { claimNext, intend } from '../../jobs/ledger.ts'
 import { doubt, recordPublished } from '../../jobs/settle.ts'
-import { times } from '../../jobs/times.ts'
 import { aDelivery } from '../builders.ts'
 import { until } from '../processes.ts'
-import { deliveryOf, untilState, type World, world } from '../world.ts'
+import { claimOne, deliveryOf, intendOne, untilState, type World, world } from '../world.ts'
 
 let w: World
 beforeAll(async () => {
@@ -24,14 +22,14 @@ async function one(network: string): Promise<string> {
 
 test('proof that comes late ends the attempt that was under way meanwhile as well', async () => {
   const id = await one('keyed')
-  const first = await claimNext(w.db, times, 'first', id)
-  expect(await intend(w.db, times, first!, '{}')).toBe(true)
+  const first = await claimOne(w.db, 'first', id)
+  expect(await intendOne(w.db, first!, '{}')).toBe(true)
   await doubt(w.db, first!, 0, unknown, { outcome: 'unknown' })
   await w.db.update(deliveries).set({ state: 'scheduled', lookAt: null }).where(eq(deliveries.id, id))
-  const second = await claimNext(w.db, times, 'second', id)
-  expect(await intend(w.db, times, second!, '{}')).toBe(true)
+  const second = await claimOne(w.db, 'second', id)
+  expect(await intendOne(w.db, second!, '{}')).toBe(true)
 
-  await recordPublished(w.db, first!, { remoteId: 'x', url: null }, 'answered')
+  await recordPublished(w.db, [{ ...first!, publication: { remoteId: 'x', url: null }, evidence: 'answered' }])
 
   expect(await deliveryOf(w.db, id)).toMatchObject({ state: 'published', remoteId: 'x' })
   expect((await attemptsOf(id)).map(({ outcome, endedAt }) => [outcome, endedAt !== null])).toEqual([

@@ -1,11 +1,9 @@
 import { eq, sql } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
 import { attempts, channels, type DeliveryState, deliveries, posts } from '../../db/schema.ts'
-import { claimNext, intend } from '../../jobs/ledger.ts'
-import { times } from '../../jobs/times.ts'
 import { aDelivery, someDeliveries } from '../builders.ts'
 import { failureOf, worldWithOwner } from '../server/web.ts'
-import { deliveryOf, untilState } from '../world.ts'
+import { claimOne, deliveryOf, intendOne, untilState } from '../world.ts'
 
 const w = worldWithOwner()
 
@@ -73,9 +71,9 @@ describe('cancelling a post', () => {
 describe('an order given while a worker is at it', () => {
   test('edited between claim and intent: the lease is gone, and what was made of the old text is not sent', async () => {
     const { id, postId } = await one({ dueAt: soon(), text: 'old' })
-    const claimed = await claimNext(w.db, times, 'worker', id)
+    const claimed = await claimOne(w.db, 'worker', id)
     await w.api.posts.update({ id: postId, content: 'new' })
-    expect(await intend(w.db, times, claimed!, '{"text":"old"}')).toBe(false)
+    expect(await intendOne(w.db, claimed!, '{"text":"old"}')).toBe(false)
     expect(await deliveryOf(w.db, id)).toMatchObject({ state: 'scheduled', prepared: null, leaseOwner: null })
     expect(await w.db.select().from(attempts).where(eq(attempts.deliveryId, id))).toMatchObject([{ outcome: 'edited' }])
     await w.worker()
@@ -102,9 +100,9 @@ describe('an order given while a worker is at it', () => {
     ],
   ])('%s between claim and intent: it is not sent, and the attempt is closed', async (_what, order, state) => {
     const { id, postId, channelId } = await one({ dueAt: soon() })
-    const claimed = await claimNext(w.db, times, 'worker', id)
+    const claimed = await claimOne(w.db, 'worker', id)
     await order(postId, channelId)
-    expect(await intend(w.db, times, claimed!, '{"text":"hello"}')).toBe(false)
+    expect(await intendOne(w.db, claimed!, '{"text":"hello"}')).toBe(false)
     expect((await deliveryOf(w.db, id)).state).toBe(state)
     const [attempt] = await w.db.select().from(attempts).where(eq(attempts.deliveryId, id))
     expect(attempt).toMatchObject({ intendedAt: null, endedAt: expect.any(Date) })
@@ -113,9 +111,9 @@ describe('an order given while a worker is at it', () => {
   test('a place given up by a claimed delivery goes to the next one of the channel', async () => {
     const { id, postId, channelId } = await one({ dueAt: soon() })
     const [next] = await someDeliveries(w.db, [{ organisationId: w.organisationId, channelId, dueAt: soon() }])
-    await claimNext(w.db, times, 'worker', id)
+    await claimOne(w.db, 'worker', id)
     await w.api.posts.cancel({ id: postId })
-    expect(await claimNext(w.db, times, 'worker', next!)).toMatchObject({ id: next })
+    expect(await claimOne(w.db, 'worker', next!)).toMatchObject({ id: next })
     await force(next!, 'cancelled')
   })
 

@@ -1,0 +1,188 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Db, Tx } from '../db/client.ts'
+import { tell } from './events.ts'
+import { type Claimed, gaveUpError, heldError, isStopped, json, missedError, ms, preparedCleared } from './ledger.ts'
+import type { Times } from './times.ts'
+
+// The first transition of a delivery. The unit of claiming is the channel, and many channels are claimed at once: one
+// transaction for all that a worker has room for is what makes it fast (docs/decisions/016).
+
+/**
+ * What a claim found on a channel: a delivery under this worker's lease; `again`: what was too late was put aside, and
+ * more may be due; `locked`: somebody is changing something of the channel; `elsewhere`: another worker is at it; `full`:
+ * its network has as much under way as it may; `nothing`: nothing is due, or not to be sent now, and whatever changes
+ * that wakes the channel.
+ */
+export type Claim = Claimed | 'again' | 'locked' | 'elsewhere' | 'full' | 'nothing'
+
+/**
+ * Claim the oldest due delivery of each channel in the order (due_at, id), unless one of the channel is under way, the
+ * channel, its network or the installation is paused, or the network's cap is reached. Of those that may have ended their
+ * worker one at a time is claimed in the whole installation. Answers by channel.
+ *
+ * On a channel that is not connected, all that is due becomes held (needs_review where something may be out).
+ * What was due more than a day ago is not sent: never tried, it waits for a person (`missed`); tried, it has failed (`gave_up`).
+ */
+export async function claimHeads(
+  db: Db,
+  times: Times,
+  owner: string,
+  channelIds: string[],
+): Promise<Map<string, Claim>> {
+  const claims = new Map<string, Claim>()
+  const rows = await db.transaction(async (tx) => {
+    const seen = await lockChannels(tx, channelIds)
+    for (const channel of seen) claims.set(channel.id, withoutLock(channel))
+    const locked = seen.flatMap(({ id, isLocked }) => (isLocked ? [id] : []))
+    return locked.length > 0 ? claimLocked(tx, times, owner, locked) : []
+  })
+  for (const row of rows) {
+    if (row.isLate) await putAside(db, times, row.channelId)
+    claims.set(row.channelId, claimOf(row))
+  }
+  return claims
+}
+
+type Seen = { id: string; underWay: string | null; isLocked: boolean }
+
+function withoutLock({ underWay }: Seen): Claim {
+  if (underWay === null) return 'locked'
+  return underWay === 'uncertain' ? 'nothing' : 'elsewhere'
+}
+
+function claimOf(row: Row): Claim {
+  const { isLate, isChosen, isElsewhere, ...claimed } = row
+  if (claimed.id) return { ...claimed, id: claimed.id }
+  if (isLate) return 'again'
+  if (isChosen === false) return claimed.isSuspect ? 'nothing' : 'full'
+  return isElsewhere ? 'elsewhere' : 'nothing'
+}
+
+// Locks in the order of all: networks that have a cap, then channels by id. Who waits for somebody else's lock would
+// keep all other channels waiting, so a channel that is locked is left for the next time, as is one that is under way.
+async function lockChannels(tx: Tx, channelIds: string[]): Promise<Seen[]> {
+  const rows = await tx.execute<Seen>(sql`
+    with seen as materialized (
+      select c.id, c.network, (${underWayOn(sql`c`)}) as under_way from channels c where c.id = any(${sql.param(channelIds)}::uuid[])
+    ), capped as materialized (
+      select n.name from networks n where n.at_once is not null and n.name in (select network from seen where under_way is null)
+      order by n.name for no key update
+    ), locked as materialized (
+      select c.id from channels c
+      where c.id in (select id from seen where under_way is null) and (select count(*) from capped) >= 0
+      order by c.id for no key update of c skip locked
+    )
+    select s.id, s.under_way as "underWay", l.id is not null as "isLocked" from seen s left join locked l using (id)`)
+  return [...rows]
+}
+
+const underWayOn = (c: SQL) =>
+  sql`select u.state from deliveries u where u.channel_id = ${c}.id and u.state in ('claimed', 'sending', 'uncertain') limit 1`
+
+type Row = Omit<Claimed, 'id'> & {
+  id: string | null
+  isSuspect: boolean
+  isChosen: boolean | null // null: nothing is due
+  isElsewhere: boolean
+  isLate: boolean
+}
+
+// A statement of its own, after the locks: it sees what was committed before them.
+async function claimLocked(tx: Tx, times: Times, owner: string, channelIds: string[]): Promise<Row[]> {
+  const rows = await tx.execute<Row>(sql`
+    with open as materialized (
+      select c.*, n.at_once,
+        (c.paused_until > now() or c.paused_at is not null or n.paused_at is not null or ${isStopped}) is true as paused,
+        (${underWayOn(sql`c`)}) as under_way
+      from channels c left join networks n on n.name = c.network where c.id = any(${sql.param(channelIds)}::uuid[])
+    ), taken as materialized (
+      select c.network, count(*) from deliveries d join channels c on c.id = d.channel_id
+      where d.state in ('claimed', 'sending') and exists (select from open where at_once is not null) group by c.network
+    ), head as materialized (
+      select o.id as channel_id, h.id, h.crash_count > 0 as is_suspect, o.at_once - coalesce(t.count, 0) as room,
+        row_number() over (partition by o.network order by h.due_at, h.id) as place,
+        row_number() over (partition by h.crash_count > 0 order by h.ready_at, h.id) as suspect_place
+      from open o left join taken t on t.network = o.network, lateral (
+        select d.id, d.due_at, d.ready_at, d.crash_count from deliveries d
+        where d.channel_id = o.id and d.state = 'scheduled' and d.due_at <= now() and d.ready_at <= now()
+          and d.due_at >= now() - ${ms(times.giveUpMs)}
+        order by d.due_at, d.id limit 1) h
+      where o.status = 'active' and not o.paused and o.under_way is null
+    ), chosen as materialized (
+      select h.*, (h.room is null or h.place <= h.room) and (not h.is_suspect or (h.suspect_place = 1 and not exists (
+        select from deliveries s where s.crash_count > 0 and s.state in ('claimed', 'sending')))) as is_chosen
+      from head h
+    ), claimed as (
+      update deliveries d set
+        state = 'claimed', lease_token = gen_random_uuid(), lease_owner = ${owner}, lease_until = now() + ${ms(times.leaseMs)},
+        attempt_no = attempt_no + 1, next_attempt_at = null
+      from chosen c where d.id = c.id and c.is_chosen
+      returning d.*
+    ), attempt as (
+      insert into attempts (id, organisation_id, delivery_id, no, owner, credential_version, started_at)
+      select gen_random_uuid(), d.organisation_id, d.id, d.attempt_no, ${owner}, o.credential_version, now()
+      from claimed d join open o on o.id = d.channel_id
+    )
+    select o.id as "channelId", o.organisation_id as "organisationId", c.is_chosen as "isChosen", c.is_suspect as "isSuspect",
+      coalesce(o.under_way in ('claimed', 'sending'), false) as "isElsewhere", not o.paused and exists (
+        select from deliveries d where d.channel_id = o.id and ${isLate(times, sql`d`, sql`o`)}) as "isLate",
+      d.id, d.post_id as "postId", d.publish_key as "publishKey", d.prepared, d.maybe_out as "maybeOut",
+      d.backoff_step as "backoffStep", d.attempt_no as "attemptNo", d.lease_token as "leaseToken",
+      o.network, o.remote_account as "remoteAccount", o.credential, o.credential_version as "credentialVersion",
+      coalesce(d.content, p.content) as text, ${mediaOf(sql`d`)} as media
+    from open o left join chosen c on c.channel_id = o.id left join claimed d on d.channel_id = o.id left join posts p on p.id = d.post_id`)
+  return [...rows]
+}
+
+// What goes out with the delivery `d`, in its order.
+function mediaOf(d: SQL): SQL {
+  return sql`(
+    select coalesce(json_agg(json_build_object(
+      'key', m.file_key, 'mime', m.mime, 'bytes', m.bytes, 'width', m.width, 'height', m.height, 'durationMs', m.duration_ms, 'alt', m.alt
+    ) order by used.place), '[]')
+    from unnest(coalesce(${d}.media_ids, array(
+      select pm.media_id from post_media pm where pm.post_id = ${d}.post_id order by pm.position
+    ))) with ordinality as used (id, place)
+    join media m on m.id = used.id and m.organisation_id = ${d}.organisation_id)`
+}
+
+// Due deliveries of the channel `c` that are not to be sent any more, or not as things are.
+function isLate(times: Times, d: SQL, c: SQL): SQL {
+  return sql`(${d}.state = 'scheduled' and ${d}.ready_at <= now()
+    and ${d}.due_at <= case when ${c}.status = 'active' then now() - ${ms(times.giveUpMs)} else now() end)`
+}
+
+/** Hold what is due on a channel that is not connected, and end what was due more than a day ago. */
+async function putAside(db: Db, times: Times, channelId: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [channel] = await tx.execute<{ organisationId: string }>(sql`
+      select organisation_id as "organisationId" from channels where id = ${channelId} for no key update`)
+    await tx.execute(sql`
+      select p.id from posts p where p.id in (
+        select d.post_id from deliveries d, channels c
+        where d.channel_id = ${channelId} and c.id = d.channel_id and ${isLate(times, sql`d`, sql`c`)})
+      order by p.id for no key update`)
+    const aside = await tx.execute<{ postId: string }>(sql`
+      with late as (
+        select d.id, c.status <> 'active' as unconnected,
+          exists (select from attempts a where a.delivery_id = d.id and a.started_at >= d.due_at) as tried
+        from deliveries d, channels c where d.channel_id = ${channelId} and c.id = d.channel_id and ${isLate(times, sql`d`, sql`c`)}
+        order by d.id for no key update of d
+      )
+      update deliveries d set
+        state = case
+          when maybe_out then 'needs_review'::delivery_state
+          when l.unconnected then 'held'
+          when l.tried then 'failed'
+          else 'needs_review' end,
+        error = case when l.unconnected then ${json(heldError)} when l.tried then ${json(gaveUpError)} else ${json(missedError)} end,
+        next_attempt_at = null, ${preparedCleared}
+      from late l where d.id = l.id
+      returning d.post_id as "postId"`)
+    await tell(
+      tx,
+      channel!.organisationId,
+      [...aside].map(({ postId }) => postId),
+    )
+  })
+}

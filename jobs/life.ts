@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { brief, connect, type Tx } from '../db/client.ts'
+import { beSeen, enrol, forgetDead, isPresent, showPresence } from './presence.ts'
+
+const AgainMs = 50 // a lock that was lost is asked for as often: others take its owner for dead within a second
+
+/** A worker's sign of life, on a connection of its own. */
+export type Life = {
+  begin: (owner: string, concurrency: number) => Promise<void>
+  /** Be seen, and do `work` on the same connection. */
+  beat: (work: (tx: Tx) => Promise<void>) => Promise<void>
+  end: () => Promise<void>
+}
+
+/**
+ * Show that a worker lives by a lock of its connection's session. When PostgreSQL ends that session or the connection
+ * breaks, `onLost` hears of it at once, and the lock is taken again as soon as can be: nobody takes over what is being
+ * sent, and no crash is counted, while the worker ends it.
+ */
+export function showLife(databaseUrl: string, onLost: () => void): Life {
+  let owner: string | null = null
+  const { db, end } = connect(databaseUrl, {
+    connections: 1,
+    name: 'presence',
+    bounds: brief,
+    onClose: () => void lost(),
+  })
+
+  async function lost(): Promise<void> {
+    if (!owner) return // it has not begun, or has ended
+    onLost()
+    while (owner && !(await showPresence(db, owner).catch(() => false))) await sleep(AgainMs)
+  }
+
+  return {
+    async begin(begun, concurrency) {
+      await showPresence(db, begun)
+      await enrol(db, begun, concurrency)
+      owner = begun
+    },
+    async beat(work) {
+      if (!owner) return
+      if (!(await isPresent(db, owner))) void lost()
+      await beSeen(db, owner)
+      await work(db)
+    },
+    async end() {
+      const ended = owner
+      owner = null
+      if (ended) await forgetDead(db, [ended]).catch(() => {}) // others find the lock free
+      await end()
+    },
+  }
+}
