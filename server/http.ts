@@ -15,7 +15,7 @@ import type { WebMetrics } from './metrics.ts'
 import { isOAuthEndpoint, oauthEndpoints, openerPolicy, sendFailure } from './oauth-http.ts'
 import { reference } from './reference.ts'
 import { boundBody } from './request-body.ts'
-import { requestLog } from './request-log.ts'
+import { noteCaller, requestLog } from './request-log.ts'
 import { rest, sendProblem } from './rest.ts'
 import { apiFor } from './router.ts'
 import { mintToken } from './secrets.ts'
@@ -249,7 +249,7 @@ async function memberIn(
 ): Promise<Member | null> {
   const token = sessionCookie(env.appUrl).read(req.headers.cookie ?? '')
   const member = token ? ((await memberOf(db, token)) as Member | null) : null
-  res.locals.actor = member ?? undefined
+  if (member) noteCaller(req, res, member)
   return member
 }
 

@@ -14,6 +14,7 @@ import {
   OAuthError,
   revoke,
 } from './oauth.ts'
+import { noteCaller } from './request-log.ts'
 import type { Installation } from './trpc.ts'
 
 type Request = express.Request
@@ -98,7 +99,7 @@ function endpoint(
         .end()
     if (req.method !== 'POST')
       return void sendError(res, 405, 'invalid_request', 'This endpoint takes POST.', { Allow: 'POST, OPTIONS' })
-    answer(installation, req, { endpoint: name, address: addressOf(req) }, does).then(
+    answer(installation, req, res, { endpoint: name, address: addressOf(req) }, does).then(
       (body) => send(res, 200, body),
       (error: unknown) => sendFailure(req, res, error),
     )
@@ -108,11 +109,16 @@ function endpoint(
 async function answer(
   installation: Installation,
   req: Request,
+  res: Response,
   caller: Caller,
   does: (call: Call) => Promise<unknown>,
 ): Promise<unknown> {
   const parameters = parametersOf(req)
-  const client = () => clientOf(installation, req, parameters, caller)
+  const client = async () => {
+    const app = await clientOf(installation, req, parameters, caller)
+    noteCaller(req, res, { kind: 'app', ...app })
+    return app
+  }
   return does({ ...installation, parameters, address: caller.address, client })
 }
 

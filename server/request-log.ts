@@ -17,6 +17,22 @@ export function requestLog(log: Logger) {
   })
 }
 
+/**
+ * Who asks is known: every line of the request from here on says so. `knownBy` is an actor, or an app that showed its
+ * secret at an endpoint of OAuth; its organisation is then that of its makers.
+ */
+export function noteCaller(req: IncomingMessage, res: ServerResponse, caller: Caller): void {
+  ;(res as Answer).locals.caller = caller
+  req.log = req.log.child(whoIs(caller))
+}
+
+type Caller = Pick<Actor, 'kind' | 'id' | 'organisationId'>
+type Answer = ServerResponse & { locals: { caller?: Caller; problem?: string } }
+
+function whoIs({ organisationId, kind, id }: Caller) {
+  return { organisation: organisationId, [kind]: id }
+}
+
 // Neither headers nor the query: credentials are in the ones, and codes and states of OAuth in the other.
 const serializers = {
   req: ({ id, method, url }: { id: string; method: string; url: string }) => ({ id, method, path: url.split('?')[0] }),
@@ -25,8 +41,8 @@ const serializers = {
 }
 
 function customProps(_req: IncomingMessage, res: ServerResponse) {
-  const { actor, problem } = (res as ServerResponse & { locals: { actor?: Actor; problem?: string } }).locals
-  return { organisation: actor?.organisationId, [actor?.kind ?? 'actor']: actor?.id, problem }
+  const { caller, problem } = (res as Answer).locals
+  return { ...(caller && whoIs(caller)), problem }
 }
 
 function genReqId(_req: IncomingMessage, res: ServerResponse): string {

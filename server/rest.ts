@@ -9,6 +9,7 @@ import type { Journal } from './journal.ts'
 import { openApi } from './openapi.ts'
 import { addressKey, demandRest, fieldsOf, type Quota, spend } from './rate-limit.ts'
 import { discardRest, readJson, receiveFile } from './request-body.ts'
+import { noteCaller } from './request-log.ts'
 import { apiFor, appRouter } from './router.ts'
 import { type Route, routes } from './routes.ts'
 import { isAccessToken, isApiKey } from './secrets.ts'
@@ -39,6 +40,7 @@ async function answer(installation: Installation, document: string, req: Request
   if (does === null) return void res.status(route.status).type('application/json').end(document)
   const actor = await authenticate(installation, req, res)
   res.locals.actor = actor
+  noteCaller(req, res, actor)
   await meter(installation, actor, res)
   demandScopeOf(does, actor, res)
   await using body = await readBody(installation, route, req)
