@@ -1,4 +1,6 @@
+import { sql } from 'drizzle-orm'
 import type { ChannelLimits } from '../db/schema.ts'
+import { isPaused } from './pause.ts'
 import { iso } from './post-view.ts'
 
 /** What callers see of a channel (API.md §3). The schema of it is in server/answers.ts. */
@@ -14,7 +16,10 @@ export type Channel = {
   connectedAt: string
 }
 
-/** A row of `channels`. */
+/** SQL: the status of the channel `c`, in its own words until an operator has paused what would go out. */
+export const channelStatus = sql`case when c.status = 'active' and ${isPaused} then 'paused' else c.status::text end`
+
+/** A row of `channels`; `shown` is its channelStatus, which events of before there was one lack. */
 export type ChannelRow = {
   id: string
   network: string
@@ -23,6 +28,7 @@ export type ChannelRow = {
   url: string | null
   picture_key: string | null
   status: string
+  shown?: string
   limits: ChannelLimits
   connected_at: string
   created_at: string
@@ -33,7 +39,7 @@ export function showChannel(row: ChannelRow, appUrl: string): Channel {
   return {
     ...{ id, network, name, handle, url },
     picture: row.picture_key && `${appUrl}/files/${row.picture_key}`,
-    status: row.status.toUpperCase() as Channel['status'],
+    status: (row.shown ?? row.status).toUpperCase() as Channel['status'],
     limits,
     connectedAt: iso(row.connected_at),
   }

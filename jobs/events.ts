@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
-import { type ChannelRow, showChannel } from './channel-view.ts'
+import { type ChannelRow, channelStatus, showChannel } from './channel-view.ts'
 import { type PostRow, postView, showPost } from './post-view.ts'
 import { callWebhooks } from './queue.ts'
 
@@ -56,7 +56,9 @@ export async function tellOfChannel(
     [organisationId],
     sql`
     happened as (
-      select c.organisation_id, ${type}::text as type, to_jsonb(c) - 'credential' - 'remote_account' as subject from channels c
+      select c.organisation_id, ${type}::text as type,
+        to_jsonb(c) - 'credential' - 'remote_account' || jsonb_build_object('shown', ${channelStatus}) as subject
+      from channels c
       where c.id = ${channelId} and c.organisation_id = ${organisationId}
     )`,
   )

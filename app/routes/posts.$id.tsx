@@ -85,7 +85,9 @@ export default function ShowPost() {
   const isEditable = write && mayChange(post)
   // A channel that was disconnected stays a choice of the posts that it holds.
   const choice = [...channels, ...gone.filter(({ id }) => post.channelIds.includes(id))]
-  const isQuiet = post.deliveries.every(({ status, error }) => !error && ['DRAFT', 'SCHEDULED'].includes(status))
+  const waits = channels.some(({ id, status }) => status === 'PAUSED' && post.channelIds.includes(id))
+  const isQuiet =
+    !waits && post.deliveries.every(({ status, error }) => !error && ['DRAFT', 'SCHEDULED'].includes(status))
   return (
     <>
       {said ? <Notice key={key}>{said}</Notice> : null}

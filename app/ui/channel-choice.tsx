@@ -7,6 +7,7 @@ type Problems = Record<string, string[]>
 
 const troubles: Partial<Record<Channel['status'], string>> = {
   NEEDS_RECONNECT: 'needs to be reconnected',
+  PAUSED: 'paused by the operator',
   DISCONNECTED: 'disconnected',
 }
 

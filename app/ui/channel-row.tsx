@@ -8,7 +8,7 @@ import { canReconnect } from './connect.tsx'
 
 const words: Partial<Record<Channel['status'], string>> = {
   NEEDS_RECONNECT: 'Needs to be reconnected',
-  PAUSED: 'Paused',
+  PAUSED: 'Paused by the operator: its posts wait',
   DISCONNECTED: 'Disconnected',
 }
 

@@ -41,7 +41,7 @@ function DeliveryShown({ delivery, channel, own }: Shown) {
         <div className="min-w-0 flex-1">
           <p className="truncate font-medium">{name}</p>
           <p className="text-sm text-muted">
-            <WhatHappened delivery={delivery} />
+            <WhatHappened delivery={delivery} isPaused={channel?.status === 'PAUSED'} />
           </p>
         </div>
         <Status of={status} />
@@ -74,7 +74,8 @@ function OwnParts({ own: { content, mediaIds } }: { own: Override }) {
   )
 }
 
-function WhatHappened({ delivery: { network, status, url, publishedAt, nextAttemptAt } }: { delivery: Delivery }) {
+function WhatHappened({ delivery, isPaused }: { delivery: Delivery; isPaused: boolean }) {
+  const { network, status, url, publishedAt, nextAttemptAt } = delivery
   if (status === 'PUBLISHED')
     return (
       <>
@@ -93,6 +94,7 @@ function WhatHappened({ delivery: { network, status, url, publishedAt, nextAttem
         ) : null}
       </>
     )
+  if (isPaused && status === 'SCHEDULED') return <>Scheduled; it waits, since the operator has paused this channel</>
   if (nextAttemptAt && status === 'SCHEDULED')
     return (
       <>

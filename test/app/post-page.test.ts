@@ -34,6 +34,23 @@ test('a post that failed says why and what to do, and Retry sends it', async () 
   await page.getByRole('listitem').getByText('Published').nth(1).waitFor()
 })
 
+test('while the operator has paused a channel, its row and its posts say that they wait', async () => {
+  const paused = await connectFeed(page, 'A paused feed')
+  await here.db.execute(sql`update channels set paused_at = now() where id = ${paused}`)
+  await page.goto('/channels')
+  await page.getByText('Paused by the operator: its posts wait').waitFor()
+  await page.goto('/posts/new')
+  await page.getByText('Feed · paused by the operator').waitFor()
+  await page.getByLabel('A paused feed').check()
+  await page.getByLabel('Text', { exact: true }).fill('Waits')
+  await page.getByLabel('Date').fill(new Date(Date.now() + 9 * 86_400_000).toISOString().slice(0, 10))
+  await page.getByRole('button', { name: 'Schedule' }).click()
+  await page.getByText('Scheduled; it waits, since the operator has paused this channel').waitFor()
+  await here.db.execute(sql`update channels set paused_at = null where id = ${paused}`)
+  await page.reload()
+  expect(await page.getByText('it waits').count()).toBe(0)
+})
+
 test('It is there settles what nobody knows, with the address that the person found', async () => {
   const { path } = await aPost('needs_review')
   await page.goto(path)

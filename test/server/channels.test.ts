@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { channels, deliveries } from '../../db/schema.ts'
 import type { Channel } from '../../jobs/channel-view.ts'
 import type { Network } from '../../jobs/networks/network.ts'
+import { pause, resume } from '../../jobs/pause.ts'
 import type { Api } from '../../server/router.ts'
 import { aDelivery } from '../builders.ts'
 import { fakeNetwork } from '../fake-network.ts'
@@ -57,6 +58,25 @@ async function one({ dueAt, token = 'good' }: { dueAt: Date; token?: string }) {
 }
 
 describe('a channel', () => {
+  test('that an operator has paused, alone, with its network or with all, says so, and takes posts that wait', async () => {
+    const id = await w.channel('readable')
+    const status = async () => (await api.channels.get({ id })).status
+    const listedAs = async (status: Channel['status']) =>
+      (await api.channels.list({ status })).data.some((channel) => channel.id === id)
+    for (const reach of [{ scope: 'channel', id }, { scope: 'network', name: 'readable' }, { scope: 'all' }] as const) {
+      await pause(w.db, reach)
+      expect(await status()).toBe('PAUSED')
+      expect([await listedAs('PAUSED'), await listedAs('ACTIVE')]).toEqual([true, false])
+      const post = await api.posts.create({ type: 'now', content: 'x', channelIds: [id] })
+      expect(post.status).toBe('SCHEDULED')
+      await resume(w.db, reach)
+      expect(await status()).toBe('ACTIVE')
+      expect([await listedAs('PAUSED'), await listedAs('ACTIVE')]).toEqual([false, true])
+    }
+    await w.db.update(channels).set({ status: 'needs_reconnect', pausedAt: soon() }).where(eq(channels.id, id))
+    expect(await status()).toBe('NEEDS_RECONNECT')
+  })
+
   test('disconnected to hold keeps its posts, and connected again sends what is due and keeps the hour of the rest', async () => {
     const { id: due, channelId } = await one({ dueAt: soon(300) })
     const later = await another(channelId, soon(Hour))
