@@ -176,8 +176,9 @@ async function settle(deps: Deps, ledger: Ledger, claimed: Claimed, outcome: Out
   }
   if (outcome.kind === 'published') {
     try {
-      await ledger.recordPublished({ ...claimed, publication: outcome.publication, evidence: 'answered' })
-      return
+      const proof = { ...claimed, publication: outcome.publication, evidence: 'answered' as const }
+      const lateMs = await ledger.recordPublished(proof)
+      return lateMs === null ? undefined : deps.tally.published(lateMs)
     } catch (error) {
       if (sqlStateOf(error) !== '23505') throw error
       const stranger = new PublishError('unknown', 'The network named a post that belongs to another delivery.', {
@@ -196,6 +197,7 @@ async function settleFailed(
 ): Promise<void> {
   const { db, times, log } = deps
   const verdict = verdictOf(error, intended)
+  deps.tally.failed()
   const { code, message, nextStep, status, reply } = verdict
   const explained = { code, message, nextStep }
   const ending: Ending = { outcome: code === 'internal' ? 'internal' : verdict.verdict, message, status, reply }

@@ -7,6 +7,7 @@ import type { WorkerMetrics } from './metrics.ts'
 import { type Credential, type Network, PublishError, type Session } from './networks/network.ts'
 import type { Networks } from './networks/registry.ts'
 import type { Outbound } from './outbound.ts'
+import type { Tally } from './tally.ts'
 import type { Times } from './times.ts'
 
 /** What a worker has, the same for every task. */
@@ -21,6 +22,7 @@ export type Deps = {
   appUrl: string
   metrics: WorkerMetrics
   log: Logger
+  tally: Tally
   at: (point: Point) => void // told of each point at which a process may end; tests end it there
 }
 

@@ -4,10 +4,12 @@ import { sql } from 'drizzle-orm'
 import { Logger as QueueLogger, type Runner, run as runQueue, type TaskList, type WorkerEvents } from 'graphile-worker'
 import type { Logger } from 'pino'
 import { connect, type Db } from '../db/client.ts'
+import { networks as networkRows } from '../db/schema.ts'
 import { alarm } from './alarm.ts'
 import { claimHeads } from './claim.ts'
 import { Dispatch } from './dispatch.ts'
 import type { Health } from './health.ts'
+import { noticeRestore } from './identity.ts'
 import { releaseClaims, renewLeases } from './ledger.ts'
 import { showLife } from './life.ts'
 import { sweepMedia } from './media-sweep.ts'
@@ -18,6 +20,7 @@ import { reap } from './reaper.ts'
 import { reconcile } from './reconcile.ts'
 import type { Deps } from './session.ts'
 import { SweepEveryMs, sweep } from './sweep.ts'
+import { Tally } from './tally.ts'
 import { type Postman, startPostman } from './webhook.ts'
 
 const PollMs = 1000 // the alarm makes it punctual
@@ -26,7 +29,7 @@ const FetchedAhead = 200 // a wake-up is answered at once, so none waits here
 const LiveWithinMs = 30_000
 const CanaryWithinMs = 60_000
 
-export type WorkerOptions = Omit<Deps, 'owner'> & { databaseUrl: string; concurrency: number }
+export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & { databaseUrl: string; concurrency: number }
 
 /** Why a worker can do nothing more: another may be started in its place when it has only lost its sign of life. */
 export type End = { reason: string; isHealable: boolean }
@@ -39,7 +42,9 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { db, times, log, databaseUrl, concurrency } = options
   const gate: Gate = { closed: false, sending: new Set() }
   const heard = { reaperAt: Date.now(), canaryAt: Date.now() }
-  const deps: Deps = { ...options, owner: '' } // the pool's id, known before the first task runs
+  await noticeRestore(db, log)
+  await knowNetworks(options)
+  const deps: Deps = { ...options, tally: new Tally(), owner: '' } // the pool's id, known before the first task runs
   const ledger = openLedger(deps)
   const dispatch = new Dispatch({
     ...{ concurrency, log },
@@ -73,6 +78,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     every(times.reaperMs, halt.signal, () => tick(deps, reaper.db, heard), log),
     every(times.canaryMs, halt.signal, () => sendCanary(db, owner, heard), log),
     every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, log),
+    every(times.minuteMs, halt.signal, () => deps.tally.write(db, owner), log),
     every(SweepEveryMs, halt.signal, () => sweep(db, halt.signal, log), log),
     every(SweepEveryMs, halt.signal, () => sweepMedia(deps, halt.signal), log),
     alarm(databaseUrl, times, log, halt.signal),
@@ -83,6 +89,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     await Promise.all([...timers, endConnections()])
   }
   return { owner, health: healthOf(db, heard, gate), ended: endOf(runner, lost.promise, gate), stop }
+}
+
+/** The caps that networks declare, where the operator has not set others. */
+async function knowNetworks({ db, networks }: WorkerOptions): Promise<void> {
+  const rows = Object.entries(networks).map(([name, { atOnce = null }]) => ({ name, atOnce }))
+  await db.insert(networkRows).values(rows).onConflictDoNothing()
 }
 
 type Running = { runner: Runner; gate: Gate; dispatch: Dispatch; postman: Postman }
