@@ -12,13 +12,13 @@ export type Publishing = {
   workers: number
   delayMs: number // of the network
   record?: (worker: number, site: Site) => string // where a worker writes the instants of its sends
-  whileRunning?: (workers: Process[]) => Promise<void> // until the last is out
+  meanwhile?: (workers: Process[], site: Site) => Promise<AsyncDisposable> // from before the first is due until the last is out
 }
 
 /** A post that went out: instants in milliseconds since 1970. */
 export type Published = { publishKey: string; dueAt: number; publishedAt: number }
 
-const LeadMs = 12_000 // what it takes to insert them
+const LeadMs = 15_000 // what it takes to insert them
 const WarmUp = 1000 // posts; a worker that has run for days is warm
 const WithinMs = 600_000
 
@@ -38,11 +38,7 @@ export async function publish<T>(
   try {
     for (let i = 0; i < wanted.workers; i++)
       workers.push(await startWorker(site, { ...wanted, record: wanted.record?.(i, site) ?? null }))
-    await warmUp(site.db, crowd)
-    const from = new Date(Date.now() + LeadMs)
-    await schedule(site.db, crowd, { ...wanted, from })
-    if (Date.now() > from.getTime()) throw new Error(`The posts could not be inserted within ${LeadMs} ms.`)
-    await Promise.all([allOut(site.db), wanted.whileRunning?.(workers)])
+    const from = await sendOut(site, crowd, workers, wanted)
     const published = await outcomeOf(site.db, from, wanted.count)
     await Promise.all(workers.splice(0).map(({ stop }) => stop()))
     return await after(published, site)
@@ -55,6 +51,18 @@ export async function publish<T>(
 export function secondsOf(published: Published[]): number {
   const last = published.reduce((latest, { publishedAt }) => Math.max(latest, publishedAt), 0)
   return (last - published[0]!.dueAt) / 1000
+}
+
+/** Returns when the first was due, after the last went out. */
+async function sendOut(site: Site, crowd: Crowd, workers: Process[], wanted: Publishing): Promise<Date> {
+  await using _ = await wanted.meanwhile?.(workers, site)
+  const { db } = site
+  await warmUp(db, crowd)
+  const from = new Date(Date.now() + LeadMs)
+  await schedule(db, crowd, { ...wanted, from })
+  if (Date.now() > from.getTime()) throw new Error(`The posts could not be inserted within ${LeadMs} ms.`)
+  await allOut(db)
+  return from
 }
 
 async function warmUp(db: Db, crowd: Crowd): Promise<void> {

@@ -2,14 +2,38 @@ import { writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { Command } from 'commander'
 import { type Figure, summaryOf, tableOf } from './figures.ts'
+import { footprint } from './footprint.ts'
+import { growth } from './growth.ts'
 import { lateness } from './lateness.ts'
+import { requests } from './requests.ts'
+import { scaling } from './scaling.ts'
 import { openStage, type Stage } from './stage.ts'
 import { volume } from './volume.ts'
 
 /** How much is measured, and where progress is told. */
-export type Settings = { runs: number; deliveries: number; idlePosts: number; say: (line: string) => void }
+export type Settings = {
+  runs: number
+  idlePosts: number
+  deliveries: number
+  sizes: number[] // posts scheduled
+  loadMs: number
+  restMs: number
+  say: (line: string) => void
+}
 
-const parts: Record<string, (stage: Stage, settings: Settings) => Promise<Figure[]>> = { a: lateness, b: volume }
+const whole = {
+  ...{ runs: 3, idlePosts: 300, deliveries: 10_000, sizes: [10_000, 100_000, 1_000_000], loadMs: 5000, restMs: 20_000 },
+}
+const less = { runs: 1, idlePosts: 50, deliveries: 2000, sizes: [1000, 10_000, 50_000], loadMs: 2000, restMs: 5000 }
+
+const parts: Record<string, (stage: Stage, settings: Settings) => Promise<Figure[]>> = {
+  a: lateness,
+  b: volume,
+  c: growth,
+  d: requests,
+  e: footprint,
+  f: scaling,
+}
 
 const { only, json, quick } = new Command('bench')
   .option('--only <parts>', 'such as b,e', Object.keys(parts).join())
@@ -21,7 +45,7 @@ const { only, json, quick } = new Command('bench')
 const load = loadavg()[0]?.toFixed(1)
 const begun = performance.now()
 const settings: Settings = {
-  ...(quick ? { runs: 1, deliveries: 2000, idlePosts: 50 } : { runs: 3, deliveries: 10_000, idlePosts: 300 }),
+  ...(quick ? less : whole),
   say: (line) => process.stderr.write(`${((performance.now() - begun) / 1000).toFixed(0).padStart(5)} s  ${line}\n`),
 }
 

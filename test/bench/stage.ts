@@ -56,8 +56,18 @@ export async function startWorker(
   return start(site, args, { WORKER_PORT: String(port) }, `http://127.0.0.1:${port}/readyz`)
 }
 
+/** Start the web process, and wait until it is ready. */
+export function startWeb(site: Site): Promise<Process> {
+  return start(site, ['build/web.js'], {}, `${site.appUrl}/readyz`)
+}
+
 /** Start a script with the site's environment, and wait until `readyUrl` answers 200. */
-async function start(site: Site, args: string[], env: Record<string, string>, readyUrl: string): Promise<Process> {
+export async function start(
+  site: Site,
+  args: string[],
+  env: Record<string, string>,
+  readyUrl: string,
+): Promise<Process> {
   const logFile = join(site.dataDir, `${randomBytes(4).toString('hex')}.log`)
   const log = openSync(logFile, 'w')
   const child = spawn(process.execPath, ['--enable-source-maps', ...args], {

@@ -1,0 +1,119 @@
+// What the web process sends to PostgreSQL for an API key's GET /channels, GET /posts and POST /posts, written by hand.
+
+export const credential = `
+  select id, name, organisation_id, scopes, last_used_at is null or last_used_at < now() - interval '1 minute' as stale
+  from api_keys where key_hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`
+
+export const limit = `
+  insert into throttles as t (key, points, expire) values ($1, 1, now() + interval '60 seconds')
+  on conflict (key) do update set
+    points = case when t.expire > now() then t.points else 0 end + 1,
+    expire = case when t.expire > now() then t.expire else excluded.expire end
+  returning points as used, greatest(1, ceil(extract(epoch from expire - now())))::int as "resetSeconds"`
+
+export const channels = `
+  select c.* from channels c where c.organisation_id = $1 and c.status <> 'disconnected'
+  order by c.created_at, c.id limit $2`
+
+export const facts = `
+  select now() as now,
+    (select coalesce(json_agg(c), '[]') from (
+      select id, name, network, status, limits from channels
+      where organisation_id = $1 and id = any($2::uuid[]) order by id for key share) c) as channels,
+    (select coalesce(json_agg(m), '[]') from (
+      select id, mime, bytes, alt, duration_ms as "durationMs" from media
+      where organisation_id = $1 and id = any($3::uuid[]) order by id for key share) m) as media`
+
+export const insertPost = `
+  insert into posts (id, organisation_id, type, date, content, created_by_kind, created_by_id, created_by_name)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)`
+
+export const deleteMedia = 'delete from post_media where post_id = $1 and organisation_id = $2'
+
+export const networks = 'select id, network from channels where organisation_id = $1 and id = any($2::uuid[])'
+
+export const insertDelivery = `
+  insert into deliveries (id, organisation_id, post_id, channel_id, position, state, due_at, publish_key)
+  values ($1, $2, $3, $4, 0, 'scheduled', $5, $1::uuid::text)`
+
+export const wake = `
+  with woken as (select d.id, d.ready_at from deliveries d where d.id = any($1::uuid[]) and d.state = 'scheduled'),
+  added as (
+    select graphile_worker.add_jobs(array_agg(row(
+      'publish', json_build_object('deliveryId', w.id), null, w.ready_at, null, w.id::text, null, null
+    )::graphile_worker.job_spec order by w.ready_at, w.id))
+    from woken w having count(*) > 0)
+  select pg_notify('punctual_due', '') from added limit 1`
+
+// A post with what is derived from its deliveries.
+const view = `lateral (
+  select
+    case
+      when count(*) = 0 or (bool_or(s.status = 'DRAFT') and bool_and(s.status in ('DRAFT', 'CANCELLED'))) then 'DRAFT'
+      when bool_and(s.status = 'CANCELLED') then 'CANCELLED'
+      when bool_or(s.status = 'NEEDS_REVIEW') then 'NEEDS_REVIEW'
+      when bool_or(s.status = 'HELD') then 'HELD'
+      when bool_or(s.status = 'PUBLISHING')
+        or (bool_or(s.status = 'SCHEDULED') and bool_or(s.status in ('PUBLISHED', 'FAILED'))) then 'PUBLISHING'
+      when bool_or(s.status = 'SCHEDULED') then 'SCHEDULED'
+      when bool_or(s.status = 'PUBLISHED') and bool_or(s.status = 'FAILED') then 'PARTIALLY_PUBLISHED'
+      when bool_or(s.status = 'FAILED') then 'FAILED'
+      else 'PUBLISHED'
+    end as status,
+    coalesce(json_agg(json_build_object(
+      'channelId', s.channel_id, 'network', s.network, 'status', s.status, 'remoteId', s.remote_id, 'url', s.remote_url,
+      'publishedAt', s.published_at, 'attempts', s.attempt_no, 'nextAttemptAt', s.next_attempt_at, 'error', s.error
+    ) order by s.position, s.id) filter (where s.id is not null), '[]') as deliveries,
+    coalesce(json_agg(json_strip_nulls(json_build_object(
+      'channelId', s.channel_id, 'content', s.content, 'mediaIds', s.media_ids
+    )) order by s.position, s.id) filter (where coalesce(s.content, s.media_ids::text) is not null), '[]') as overrides,
+    (select coalesce(json_agg(m.media_id order by m.position), '[]') from post_media m
+      where m.post_id = p.id and m.organisation_id = p.organisation_id) as media
+  from (
+    select d.*, c.network, case
+      when d.state = 'needs_review' then 'NEEDS_REVIEW'
+      when d.state in ('sending', 'uncertain') or d.maybe_out then 'PUBLISHING'
+      when d.state = 'claimed' then 'SCHEDULED'
+      else upper(d.state::text) end as status
+    from deliveries d join channels c on c.id = d.channel_id
+    where d.post_id = p.id and d.organisation_id = p.organisation_id
+  ) s
+) v`
+
+export const posts = `
+  select p.*, v.* from posts p, ${view} where p.organisation_id = $1
+  order by p.date desc nulls last, p.id desc limit $2`
+
+export const post = `select p.*, v.* from posts p, ${view} where p.id = $1 and p.organisation_id = $2`
+
+export const tell = `
+  with seen as (
+    select p.id, v.status, to_jsonb(p) || to_jsonb(v) as subject, v.status is distinct from p.told as is_news
+    from posts p, ${view} where p.id = any($1::uuid[]) and p.organisation_id = $2
+  ), noted as (
+    update posts p set told = seen.status from seen where p.id = seen.id and seen.is_news
+  ), happened as (
+    select coalesce($3, 'post.' || lower(status)) as type, subject from seen
+    where $3::text is not null
+      or (is_news and status in ('PUBLISHED', 'PARTIALLY_PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED'))
+  ), listening as materialized (
+    select w.* from webhooks w where w.organisation_id = $2 and w.off_since is null order by w.id for key share
+  ), told as (
+    select gen_random_uuid() as id, h.type, h.subject, listeners.ids from happened h, lateral (
+      select array_agg(w.id) as ids from listening w where h.type = any(w.events) and (w.grant_id is null or exists (
+        select from grants g where g.id = w.grant_id and g.organisation_id = w.organisation_id and g.revoked_at is null
+          and (g.channel_ids is null or case
+            when h.type like 'channel.%' then (h.subject->>'id')::uuid = any(g.channel_ids)
+            else not exists (
+                select from deliveries d
+                where d.post_id = (h.subject->>'id')::uuid and d.channel_id <> all(g.channel_ids))
+              and (h.subject->>'created_by_id' = w.app_id::text
+                or exists (select from deliveries d where d.post_id = (h.subject->>'id')::uuid))
+            end)))
+    ) listeners where listeners.ids is not null
+  ), events as (
+    insert into events (id, organisation_id, type, subject) select id, $2, type, subject from told
+  )
+  insert into webhook_deliveries (id, organisation_id, webhook_id, event_id, next_attempt_at)
+  select gen_random_uuid(), $2, unnest(ids), id, now() from told
+  returning webhook_id as "webhookId"`
