@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { until } from './processes.ts'
 
 /** What a process serves at /metrics: `text` whole, and a figure by its name and labels, null where there is none. */
 export type Scraped = { text: string; figure: (name: string, labels?: Record<string, string>) => number | null }
@@ -24,4 +25,10 @@ export async function scrape(url: string): Promise<Scraped> {
       return line === undefined ? null : Number(line.slice(line.lastIndexOf(' ')))
     },
   }
+}
+
+/** Where a web process that took any free port says that it serves its metrics. */
+export async function metricsUrlOf({ log }: { log: () => string }): Promise<string> {
+  const port = await until(() => /"address":\{[^}]*"port":(\d+)\},"msg":"metrics are served"/.exec(log())?.[1])
+  return `http://127.0.0.1:${port}`
 }

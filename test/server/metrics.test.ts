@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aChannel, aDelivery, anOrganisation } from '../builders.ts'
 import { testDatabase } from '../database.ts'
 import { startWeb, testSite, until } from '../processes.ts'
-import { scrape } from '../scrape.ts'
+import { metricsUrlOf, scrape } from '../scrape.ts'
 import { aBrowser } from './browser.ts'
 import { aDoor } from './door.ts'
 import { openWeb, type Web } from './web.ts'
@@ -13,7 +13,7 @@ let w: Web
 let metricsUrl: string
 beforeAll(async () => {
   w = await openWeb({ METRICS_PORT: '0' })
-  metricsUrl = await metricsOf(w.web)
+  metricsUrl = await metricsUrlOf(w.web)
 })
 afterAll(() => w.end())
 
@@ -128,7 +128,7 @@ test('while the database is away the process still tells of itself, and that the
   await aDelivery(database.db, { ...own, channelId, dueAt: new Date() })
   await door.shut()
 
-  const { figure } = await scrape(await metricsOf(web))
+  const { figure } = await scrape(await metricsUrlOf(web))
 
   expect(figure('punctual_ledger_readable')).toBe(0)
   expect(figure('punctual_database_pool_size')).toBe(10)
@@ -138,9 +138,3 @@ test('while the database is away the process still tells of itself, and that the
   await site.end()
   await database.end()
 })
-
-/** Where a web process that took any free port says that it serves its metrics. */
-async function metricsOf({ log }: { log: () => string }): Promise<string> {
-  const port = await until(() => /"address":\{[^}]*"port":(\d+)\},"msg":"metrics are served"/.exec(log())?.[1])
-  return `http://127.0.0.1:${port}`
-}
