@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { Pool } from 'undici'
-import { claimNext } from '../../jobs/ledger.ts'
+import { claimHeads } from '../../jobs/claim.ts'
 import { times } from '../../jobs/times.ts'
 import { aCrowd, type Crowd, schedule } from './crowd.ts'
 import { type Figure, quantile } from './figures.ts'
@@ -59,10 +59,10 @@ async function measure(all: Grown[]): Promise<void> {
   }
   for (let i = 0; i < Requests; i++)
     for (const { site, claims } of all) {
-      const [head] = await site.db.execute<{ id: string }>(
-        sql`select id from deliveries where state = 'scheduled' and ready_at < now() limit 1`,
+      const [head] = await site.db.execute<{ channelId: string }>(
+        sql`select channel_id as "channelId" from deliveries where state = 'scheduled' and ready_at < now() limit 1`,
       )
-      claims.at(-1)!.push(await timed(() => claim(site, head!.id)))
+      claims.at(-1)!.push(await timed(() => claim(site, head!.channelId)))
       await putAway(site)
     }
 }
@@ -84,8 +84,9 @@ async function post({ api, crowd: { key, channelIds } }: Grown, i: number): Prom
   if (statusCode !== 201) throw new Error(`POST /posts answered ${statusCode}: ${answer}`)
 }
 
-async function claim({ db }: Site, deliveryId: string): Promise<void> {
-  if (!(await claimNext(db, times, 'bench', deliveryId))) throw new Error('There was nothing to claim.')
+async function claim({ db }: Site, channelId: string): Promise<void> {
+  const claims = await claimHeads(db, times, 'bench', [channelId])
+  if (typeof claims.get(channelId) !== 'object') throw new Error(`A claim found ${claims.get(channelId)}.`)
 }
 
 async function putAway({ db }: Site): Promise<void> {
