@@ -28,6 +28,7 @@ type Way = {
  */
 export async function run({ env, networks = allNetworks, times = realTimes, at = () => {} }: Way): Promise<void> {
   const log = createLog('worker', env.logLevel)
+  const asked = signalled() // before anything is claimed
   const { databaseUrl, secretKeys } = await joinInstallation(env)
   const connections = env.databaseConnections
   const { db, underWay, end } = connect(databaseUrl, { connections, name: 'worker' })
@@ -44,7 +45,6 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
   let worker = await startWorker(options)
   const health = { notLive: () => worker.health.notLive(), notReady: () => worker.health.notReady() }
   const server = await serveHealth(env.workerPort, health, metrics.registry)
-  const asked = signalled()
   for (;;) {
     log.info({ owner: worker.owner, health: server.address() }, 'worker runs')
     const { reason, isHealable } = await Promise.race([worker.ended, asked])
