@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../db/client.ts'
+import type { NotClaimed } from './dispatch.ts'
 import { tell } from './events.ts'
 import { type Claimed, gaveUpError, heldError, isStopped, json, missedError, ms, preparedCleared } from './ledger.ts'
 import type { Times } from './times.ts'
@@ -8,12 +9,10 @@ import type { Times } from './times.ts'
 // transaction for all that a worker has room for is what makes it fast (docs/decisions/016).
 
 /**
- * What a claim found on a channel: a delivery under this worker's lease; `again`: what was too late was put aside, and
- * more may be due; `locked`: somebody is changing something of the channel; `elsewhere`: another worker is at it; `full`:
- * its network has as much under way as it may; `nothing`: nothing is due, or not to be sent now, and whatever changes
- * that wakes the channel.
+ * What a claim found on a channel: a delivery under this worker's lease, or why there is none. `again`: what was too late
+ * was put aside, and more may be due.
  */
-export type Claim = Claimed | 'again' | 'locked' | 'elsewhere' | 'full' | 'nothing'
+export type Claim = Claimed | NotClaimed
 
 /**
  * Claim the oldest due delivery of each channel in the order (due_at, id), unless one of the channel is under way, the

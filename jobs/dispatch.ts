@@ -1,94 +1,97 @@
 import type { Logger } from 'pino'
-import type { Claim } from './claim.ts'
-import type { Claimed } from './ledger.ts'
 
-// Which channel this worker turns to next. Wake-ups name channels; each that is named waits here for its turn, is claimed
-// together with others, and takes its place at the end again after one delivery, until nothing of it is due.
+// What this worker turns to next: which channel's delivery to send, which uncertain one to look for. Wake-ups name them;
+// each that is named waits here for its turn, is claimed together with others, and takes its place at the end again
+// after one piece of work, until nothing of it is due.
 
-const ClaimsAtOnce = 100 // channels in one statement
-// How long a channel rests that could not be claimed: somebody changes something of it, which is soon over; another
-// worker is at it, or all places under its network's cap are taken.
+const ClaimsAtOnce = 100 // in one statement
+// How long something rests that could not be claimed.
 const RestMs = { locked: 10, elsewhere: 100, full: 100 }
 
-type Channel = { id: string; network: string; isWokenAgain: boolean }
+/**
+ * Why nothing was claimed. `again`: there may be more right now; `locked`: somebody is changing something of it, which is
+ * soon over; `elsewhere`: another worker is at it, and may have more than it can do; `full`: its network has as much under
+ * way as it may; `nothing`: nothing is due, or may be done now, and whatever changes that wakes it.
+ */
+export type NotClaimed = 'again' | keyof typeof RestMs | 'nothing'
 
-type Work = {
+type Turn = { id: string; network: string; isWokenAgain: boolean }
+
+type Work<C> = {
   concurrency: number
-  /** Answers for each channel that it is given. */
-  claim: (channelIds: string[]) => Promise<Map<string, Claim>>
+  /** Answers for each id that it is given. */
+  claim: (ids: string[]) => Promise<Map<string, C | NotClaimed>>
   /** Never throws. */
-  deliver: (claimed: Claimed) => Promise<void>
+  perform: (claimed: C) => Promise<void>
   log: Logger
 }
 
-/** The channels that a worker has been woken for: at most `concurrency` of them are claimed and delivered at once, at most half of these of one network. */
-export class Dispatch {
-  readonly #work: Work
-  readonly #waiting = new Map<string, Map<string, Channel>>() // by network, each in the order in which they came
-  readonly #busy = new Map<string, Channel>()
+/**
+ * What a worker has been woken for, by id: at most `concurrency` are claimed and performed at once, at most half of these
+ * (rounded up) of one network, so that a slow one delays nobody else.
+ */
+export class Dispatch<C extends object> {
+  readonly #work: Work<C>
+  readonly #waiting = new Map<string, Map<string, Turn>>() // by network, each in the order in which they came
+  readonly #busy = new Map<string, Turn>()
   readonly #resting = new Map<string, NodeJS.Timeout>()
   readonly #running = new Map<string, number>() // by network
   #claiming: Promise<void> | null = null
   #closed = false
 
-  constructor(work: Work) {
+  constructor(work: Work<C>) {
     this.#work = work
   }
 
-  /** How many deliveries are being claimed or sent. */
-  get underWay(): number {
-    return this.#busy.size
-  }
-
-  /** A delivery of the channel is due, or may be. */
-  wake(channelId: string, network: string): void {
-    const busy = this.#busy.get(channelId)
+  /** Something of it is due, or may be. */
+  wake(id: string, network: string): void {
+    const busy = this.#busy.get(id)
     if (busy) busy.isWokenAgain = true
-    else this.#enqueue({ id: channelId, network, isWokenAgain: false })
+    else this.#enqueue({ id, network, isWokenAgain: false })
   }
 
-  /** Claim nothing more. Resolves when no claim is under way; what is being delivered may be. */
+  /** Claim nothing more. Resolves when no claim is under way; what is claimed already may be. */
   async close(): Promise<void> {
     this.#closed = true
     for (const timer of this.#resting.values()) clearTimeout(timer)
     await this.#claiming
   }
 
-  /** The channels that others must be woken for when this worker has ended. */
+  /** What others must be woken for when this worker has ended. */
   left(): string[] {
-    const waiting = [...this.#waiting.values()].flatMap((channels) => [...channels.keys()])
+    const waiting = [...this.#waiting.values()].flatMap((turns) => [...turns.keys()])
     return [...new Set([...waiting, ...this.#resting.keys(), ...this.#busy.keys()])]
   }
 
-  #enqueue(channel: Channel): void {
-    clearTimeout(this.#resting.get(channel.id))
-    this.#resting.delete(channel.id)
-    const ofNetwork = this.#waiting.get(channel.network) ?? new Map<string, Channel>()
-    if (!ofNetwork.has(channel.id)) ofNetwork.set(channel.id, { ...channel, isWokenAgain: false })
-    this.#waiting.set(channel.network, ofNetwork)
+  #enqueue(turn: Turn): void {
+    clearTimeout(this.#resting.get(turn.id))
+    this.#resting.delete(turn.id)
+    const ofNetwork = this.#waiting.get(turn.network) ?? new Map<string, Turn>()
+    if (!ofNetwork.has(turn.id)) ofNetwork.set(turn.id, { ...turn, isWokenAgain: false })
+    this.#waiting.set(turn.network, ofNetwork)
     this.#claiming ??= Promise.resolve().then(() => this.#claimAll()) // what is woken in one go is claimed in one
   }
 
   async #claimAll(): Promise<void> {
-    for (let channels = this.#take(); channels.length > 0; channels = this.#take()) {
-      const claims = await this.#claim(channels)
-      for (const channel of channels) this.#receive(channel, claims.get(channel.id) ?? 'nothing')
+    for (let turns = this.#take(); turns.length > 0; turns = this.#take()) {
+      const claims = await this.#claim(turns)
+      for (const turn of turns) this.#receive(turn, claims.get(turn.id) ?? 'nothing')
     }
     this.#claiming = null
   }
 
-  // Networks take turns, each with its oldest channel, as long as there is room.
-  #take(): Channel[] {
-    const taken: Channel[] = []
+  // Networks take turns, each with its oldest turn, as long as there is room.
+  #take(): Turn[] {
+    const taken: Turn[] = []
     for (let found = !this.#closed; found && taken.length < ClaimsAtOnce; ) {
       found = false
-      for (const [network, channels] of this.#waiting) {
-        const [channel] = channels.values()
-        if (!channel || !this.#hasRoom(network)) continue
-        channels.delete(channel.id)
-        this.#busy.set(channel.id, channel)
+      for (const [network, turns] of this.#waiting) {
+        const [turn] = turns.values()
+        if (!turn || !this.#hasRoom(network)) continue
+        turns.delete(turn.id)
+        this.#busy.set(turn.id, turn)
         this.#running.set(network, (this.#running.get(network) ?? 0) + 1)
-        taken.push(channel)
+        taken.push(turn)
         found = true
       }
     }
@@ -100,38 +103,38 @@ export class Dispatch {
     return this.#busy.size < concurrency && (this.#running.get(network) ?? 0) < Math.ceil(concurrency / 2)
   }
 
-  async #claim(channels: Channel[]): Promise<Map<string, Claim>> {
+  async #claim(turns: Turn[]): Promise<Map<string, C | NotClaimed>> {
     try {
-      return await this.#work.claim(channels.map(({ id }) => id))
+      return await this.#work.claim(turns.map(({ id }) => id))
     } catch (error) {
       this.#work.log.warn({ err: error }, 'nothing could be claimed; it is tried again')
-      return new Map(channels.map(({ id }) => [id, 'full'])) // after a rest
+      return new Map(turns.map(({ id }) => [id, 'full'])) // after a rest
     }
   }
 
-  #receive(channel: Channel, claim: Claim): void {
+  #receive(turn: Turn, claim: C | NotClaimed): void {
     if (typeof claim === 'object') {
-      void this.#work.deliver(claim).finally(() => {
-        this.#leave(channel)
-        this.#enqueue(channel)
+      void this.#work.perform(claim).finally(() => {
+        this.#leave(turn)
+        this.#enqueue(turn)
       })
       return
     }
-    this.#leave(channel)
-    if (claim === 'again' || channel.isWokenAgain) this.#enqueue(channel)
-    else if (claim !== 'nothing') this.#rest(channel, RestMs[claim])
+    this.#leave(turn)
+    if (claim === 'again' || turn.isWokenAgain) this.#enqueue(turn)
+    else if (claim !== 'nothing') this.#rest(turn, RestMs[claim])
   }
 
-  #leave(channel: Channel): void {
-    this.#busy.delete(channel.id)
-    this.#running.set(channel.network, this.#running.get(channel.network)! - 1)
+  #leave(turn: Turn): void {
+    this.#busy.delete(turn.id)
+    this.#running.set(turn.network, this.#running.get(turn.network)! - 1)
   }
 
-  #rest(channel: Channel, ms: number): void {
-    clearTimeout(this.#resting.get(channel.id))
+  #rest(turn: Turn, ms: number): void {
+    clearTimeout(this.#resting.get(turn.id))
     this.#resting.set(
-      channel.id,
-      setTimeout(() => this.#enqueue(channel), ms),
+      turn.id,
+      setTimeout(() => this.#enqueue(turn), ms),
     )
   }
 }

@@ -52,14 +52,19 @@ export const leaseCleared = sql`lease_token = null, lease_owner = null, lease_un
 /** `prepared` is made anew on every return, except when it may be out: then only the very same bytes may follow. */
 export const preparedCleared = sql`prepared = case when maybe_out then prepared end`
 
-/** Renew the leases of `owner`, up to the ceiling of each: 10 minutes after the claim, 30 s after the intent. */
-export async function renewLeases(tx: Tx, times: Times, owner: string): Promise<void> {
+/**
+ * Renew the leases of `owner` on what it still works on, up to the ceiling of each: 10 minutes after the claim, 30 s after
+ * the intent. What it could not write the end of is left to the reaper.
+ */
+export async function renewLeases(tx: Tx, times: Times, owner: string, deliveryIds: string[]): Promise<void> {
+  if (deliveryIds.length === 0) return
   await tx.execute(sql`
     update deliveries d set lease_until = least(now() + ${ms(times.leaseMs)}, case d.state
       when 'claimed' then a.started_at + ${ms(times.claimedAtMostMs)}
       else a.intended_at + ${ms(times.sendingAtMostMs)} end)
     from attempts a
-    where a.delivery_id = d.id and a.no = d.attempt_no and d.lease_owner = ${owner} and d.state in ('claimed', 'sending')`)
+    where a.delivery_id = d.id and a.no = d.attempt_no and d.lease_owner = ${owner} and d.state in ('claimed', 'sending')
+      and d.id = any(${sql.param(deliveryIds)}::uuid[])`)
 }
 
 /** Give back what `owner` has claimed and not begun to send: its process stops. A send that was about to begin loses its lease. */

@@ -10,8 +10,8 @@ import { type Deps, openSession, refreshed } from './session.ts'
 import { doubt, fail, hold, makeWay, type Proof, postpone, recordPublished } from './settle.ts'
 import { backoff } from './times.ts'
 
-/** Closed when the worker stops: nothing more is intended, `sending` runs to its end. */
-export type Gate = { closed: boolean; sending: Set<string> }
+/** What this worker has under way: closed when it stops, nothing more is intended, and `sending` runs to its end. */
+export type Gate = { closed: boolean; claimed: Set<string>; sending: Set<string> }
 
 /** What is written down for many deliveries at once (jobs/grouped.ts). */
 export type Ledger = {
@@ -47,6 +47,7 @@ export async function deliver(deps: Deps, ledger: Ledger, gate: Gate, claimed: C
     delivery: claimed.id,
     attempt: claimed.attemptNo,
   })
+  gate.claimed.add(claimed.id)
   try {
     deps.at('claimed')
     const outcome = await outcomeOf({ ...deps, log }, ledger, gate, claimed)
@@ -64,6 +65,7 @@ export async function deliver(deps: Deps, ledger: Ledger, gate: Gate, claimed: C
   } catch (error) {
     log.error({ err: error }, 'an outcome could not be written down: others find it out')
   } finally {
+    gate.claimed.delete(claimed.id)
     gate.sending.delete(claimed.id)
   }
 }
@@ -91,6 +93,7 @@ async function outcomeOf(deps: Deps, ledger: Ledger, gate: Gate, claimed: Claime
       deps.at('intended')
       return { kind: 'published', publication: await send({ ...deps, outbound }, network, channel, prepared) }
     } catch (error) {
+      if (!intended && isDatabaseAway(error)) return { kind: 'lost', error: null } // nobody's failure: again at once
       const failed: Outcome = { kind: 'failed', error, intended, channel }
       // A 401 is answered once with a new credential. After the intent this takes a claim of its own.
       if (!(error instanceof PublishError) || error.verdict !== 'reconnect' || hasRefreshed) return failed

@@ -6,7 +6,7 @@ import type { Tx } from '../db/client.ts'
 /** What each task is called with. */
 export type Payloads = {
   publish: { deliveryId: string; channelId: string; network: string }
-  reconcile: { deliveryId: string }
+  reconcile: { deliveryId: string; network: string }
   webhook: { webhookId: string; organisationId: string }
 }
 
@@ -50,9 +50,9 @@ export async function wakeLook(tx: Tx, deliveryIds: string[]): Promise<void> {
   if (deliveryIds.length === 0) return
   await tx.execute(sql`
     select graphile_worker.add_jobs(array_agg(row(
-      'reconcile', json_build_object('deliveryId', d.id), null, d.look_at, null, 'look:' || d.id, null, null
+      'reconcile', json_build_object('deliveryId', d.id, 'network', c.network), null, d.look_at, null, 'look:' || d.id, null, null
     )::graphile_worker.job_spec))
-    from deliveries d where d.id = any(${sql.param(deliveryIds)}::uuid[]) and d.state = 'uncertain'`)
+    from deliveries d join channels c on c.id = d.channel_id where d.id = any(${sql.param(deliveryIds)}::uuid[]) and d.state = 'uncertain'`)
 }
 
 /** Have these webhooks told at once of something new, or as soon as the rest after a failure is over. */

@@ -5,13 +5,14 @@ import { tell } from './events.ts'
 import { json, leaseCleared, ms } from './ledger.ts'
 import { type Network, type Publication, PublishError } from './networks/network.ts'
 import { OutboundError } from './outbound.ts'
-import { type Payloads, wakeAtDue, wakeChannel, wakeLook } from './queue.ts'
+import { persistently } from './persistently.ts'
+import { wakeAtDue, wakeChannel, wakeLook } from './queue.ts'
 import { type Deps, openSession, refreshed, type SealedChannel } from './session.ts'
 import { lockedPost, recordPublished } from './settle.ts'
 import { backoff } from './times.ts'
 
 /** An uncertain delivery that this worker looks for; only the holder of `lookToken` may say that it is absent. */
-type Looking = SealedChannel & {
+export type Looking = SealedChannel & {
   id: string
   postId: string
   attemptNo: number
@@ -31,34 +32,43 @@ type Finding =
   | { kind: 'unreadable'; error: unknown } // may pass
   | { kind: 'unknowable'; error: DeliveryError }
 
-/** Task `reconcile`: find out what became of a send that nobody knows the outcome of. */
-export function reconcile(deps: Deps) {
-  return async ({ deliveryId }: Payloads['reconcile']): Promise<void> => {
-    const looking = await beginLook(deps, deliveryId)
-    if (!looking) return // found, decided or looked for by somebody else
-    deps.at('looking')
-    const finding = await findingOf(deps, looking)
-    deps.log.info(
-      { organisation: looking.organisationId, delivery: looking.id, finding: finding.kind },
-      'looked for a post',
+/** Begin to look for those of these deliveries that are uncertain and whose time to look has come, unless somebody is at it. */
+export async function beginLooks(
+  { db, owner, times }: Deps,
+  deliveryIds: string[],
+): Promise<Map<string, Looking | 'nothing'>> {
+  const rows = await db.execute<Omit<Looking, 'intendedAt'> & { intendedAt: string }>(sql`
+    with due as materialized (
+      select d.id from deliveries d
+      where d.id = any(${sql.param(deliveryIds)}::uuid[]) and d.state = 'uncertain' and d.look_at <= now()
+        and (d.look_token is null or d.lease_until <= now())
+      order by d.id for no key update of d
     )
-    await settle(deps, looking, finding)
-  }
-}
-
-async function beginLook({ db, owner, times }: Deps, deliveryId: string): Promise<Looking | null> {
-  const [row] = await db.execute<Omit<Looking, 'intendedAt'> & { intendedAt: string }>(sql`
     update deliveries d set look_token = gen_random_uuid(), lease_owner = ${owner}, lease_until = now() + ${ms(times.lookLeaseMs)}
-    from channels c, attempts a
-    where d.id = ${deliveryId} and d.state = 'uncertain' and d.look_at <= now()
-      and (d.look_token is null or d.lease_until <= now())
-      and c.id = d.channel_id and a.delivery_id = d.id and a.no = d.attempt_no
+    from due, channels c, attempts a
+    where d.id = due.id and c.id = d.channel_id and a.delivery_id = d.id and a.no = d.attempt_no
     returning d.id, d.organisation_id as "organisationId", d.post_id as "postId", d.channel_id as "channelId", d.attempt_no as "attemptNo",
       d.publish_key as "publishKey", d.prepared, d.backoff_step as "backoffStep", d.look_token as "lookToken",
       a.intended_at as "intendedAt", d.absent_at is not null as "isSecond",
       a.intended_at < now() - ${ms(times.giveUpMs)} as "isTooOld",
       c.network, c.remote_account as "remoteAccount", c.credential, c.credential_version as "credentialVersion"`)
-  return row ? { ...row, intendedAt: new Date(row.intendedAt) } : null
+  const begun = new Map<string, Looking | 'nothing'>(deliveryIds.map((id) => [id, 'nothing']))
+  for (const row of rows) begun.set(row.id, { ...row, intendedAt: new Date(row.intendedAt) })
+  return begun
+}
+
+/** Find out what became of a send that nobody knows the outcome of, and write it down. What fails is looked for again. */
+export async function look(deps: Deps, looking: Looking): Promise<void> {
+  const { organisationId: organisation, postId: post, id: delivery, attemptNo: attempt } = looking
+  const log = deps.log.child({ organisation, post, delivery, attempt })
+  try {
+    deps.at('looking')
+    const finding = await findingOf(deps, looking)
+    log.info({ finding: finding.kind }, 'looked for a post')
+    await persistently({ ...deps, log }, () => settle({ ...deps, log }, looking, finding))
+  } catch (error) {
+    log.error({ err: error }, 'what a look found could not be written down: others look again')
+  }
 }
 
 async function findingOf(deps: Deps, looking: Looking): Promise<Finding> {
@@ -107,14 +117,8 @@ async function settle(deps: Deps, looking: Looking, finding: Finding): Promise<v
   if (finding.kind === 'absent' && looking.isSecond) return sendAnew(db, looking, backoff(times, looking.backoffStep))
   if (finding.kind === 'absent')
     return lookAgain(db, looking, networks[looking.network]?.settlesWithinMs ?? times.settlesWithinMs, true)
-  log.warn(
-    {
-      err: finding.error,
-      delivery: looking.id,
-      kind: finding.error instanceof OutboundError ? finding.error.kind : undefined,
-    },
-    'a reading failed',
-  )
+  const kind = finding.error instanceof OutboundError ? finding.error.kind : undefined
+  log.warn({ err: finding.error, kind }, 'a reading failed')
   if (looking.isTooOld) return leaveToPerson(db, looking, cannotTell(networks[looking.network]))
   return lookAgain(db, looking, backoff(times, looking.backoffStep), false)
 }

@@ -10,14 +10,14 @@ import { claimHeads } from './claim.ts'
 import { Dispatch } from './dispatch.ts'
 import type { Health } from './health.ts'
 import { noticeRestore } from './identity.ts'
-import { releaseClaims, renewLeases } from './ledger.ts'
+import { type Claimed, releaseClaims, renewLeases } from './ledger.ts'
 import { showLife } from './life.ts'
 import { sweepMedia } from './media-sweep.ts'
 import { persistently } from './persistently.ts'
 import { deliver, type Gate, openLedger } from './publish.ts'
-import { askBack, dropJob, type Payloads, wakeChannels } from './queue.ts'
+import { askBack, dropJob, type Payloads, wakeChannels, wakeLook } from './queue.ts'
 import { reap } from './reaper.ts'
-import { reconcile } from './reconcile.ts'
+import { beginLooks, type Looking, look } from './reconcile.ts'
 import type { Deps } from './session.ts'
 import { SweepEveryMs, sweep } from './sweep.ts'
 import { Tally } from './tally.ts'
@@ -25,6 +25,7 @@ import { type Postman, startPostman } from './webhook.ts'
 
 const PollMs = 1000 // the alarm makes it punctual
 const QueueConnections = 4 // the local queue fetches and completes in batches
+const LooksAtOnce = 20
 const FetchedAhead = 200 // a wake-up is answered at once, so none waits here
 const LiveWithinMs = 30_000
 const CanaryWithinMs = 60_000
@@ -40,16 +41,21 @@ export type Worker = { owner: string; health: Health; ended: Promise<End>; stop:
 /** Take jobs, keep leases alive, reap and ring, until `stop` or until it cannot go on. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { db, times, log, databaseUrl, concurrency } = options
-  const gate: Gate = { closed: false, sending: new Set() }
+  const gate: Gate = { closed: false, claimed: new Set(), sending: new Set() }
   const heard = { reaperAt: Date.now(), canaryAt: Date.now() }
   await noticeRestore(db, log)
   await knowNetworks(options)
   const deps: Deps = { ...options, tally: new Tally(), owner: '' } // the pool's id, known before the first task runs
   const ledger = openLedger(deps)
-  const dispatch = new Dispatch({
+  const sends = new Dispatch({
     ...{ concurrency, log },
     claim: (channelIds) => claimHeads(db, times, deps.owner, channelIds),
-    deliver: (claimed) => deliver(deps, ledger, gate, claimed),
+    perform: (claimed: Claimed) => deliver(deps, ledger, gate, claimed),
+  })
+  const looks = new Dispatch({
+    ...{ concurrency: LooksAtOnce, log },
+    claim: (deliveryIds) => beginLooks(deps, deliveryIds),
+    perform: (looking: Looking) => look(deps, looking),
   })
   const postman = startPostman(deps)
   const lost = Promise.withResolvers<string>()
@@ -58,8 +64,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const tasks = (owner: string): TaskList => {
     deps.owner = owner
     return {
-      publish: withPayload(async (payload: Payloads['publish']) => wakeFor(deps, dispatch, payload)),
-      reconcile: withPayload(reconcile(deps)),
+      publish: withPayload(async (payload: Payloads['publish']) => wakeFor(deps, sends, payload)),
+      reconcile: withPayload(async ({ deliveryId, network }: Payloads['reconcile']) => looks.wake(deliveryId, network)),
       webhook: withPayload(async (payload: Payloads['webhook']) => postman.call(payload)),
       [canaryOf(owner)]: async () => {
         heard.canaryAt = Date.now()
@@ -74,7 +80,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { owner } = deps
   const halt = new AbortController()
   const timers = [
-    every(times.heartbeatMs, halt.signal, () => life.beat((tx) => renewLeases(tx, times, owner)), log),
+    every(
+      times.heartbeatMs,
+      halt.signal,
+      () => life.beat((tx) => renewLeases(tx, times, owner, [...gate.claimed])),
+      log,
+    ),
     every(times.reaperMs, halt.signal, () => tick(deps, reaper.db, heard), log),
     every(times.canaryMs, halt.signal, () => sendCanary(db, owner, heard), log),
     every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, log),
@@ -84,7 +95,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     alarm(databaseUrl, times, log, halt.signal),
   ]
   const stop = async () => {
-    await drain(deps, { runner, gate, dispatch, postman })
+    await drain(deps, { runner, gate, sends, looks, postman })
     halt.abort()
     await Promise.all([...timers, endConnections()])
   }
@@ -97,32 +108,37 @@ async function knowNetworks({ db, networks }: WorkerOptions): Promise<void> {
   await db.insert(networkRows).values(rows).onConflictDoNothing()
 }
 
-type Running = { runner: Runner; gate: Gate; dispatch: Dispatch; postman: Postman }
+type Running = { runner: Runner; gate: Gate; sends: Dispatch<Claimed>; looks: Dispatch<Looking>; postman: Postman }
 
 /** Claim nothing more, let what is being sent end, and leave the rest to the other workers, who are woken for it. */
-async function drain(deps: Deps, { runner, gate, dispatch, postman }: Running): Promise<void> {
+async function drain(deps: Deps, { runner, gate, sends, looks, postman }: Running): Promise<void> {
   const { db, times, owner, log } = deps
   const leaveToOthers = (error: unknown) => log.warn({ err: error }, 'left to the other workers')
   gate.closed = true
   const emptied = runner.stop() // at once, so that what it fetched ahead goes to others
   emptied.catch(() => {}) // heard below
-  await dispatch.close()
+  await Promise.all([sends.close(), looks.close()])
   await persistently(deps, () => db.transaction((tx) => releaseClaims(tx, owner))).catch(leaveToOthers)
   while (gate.sending.size > 0) await sleep(20)
   await postman.stop().catch(leaveToOthers)
   await Promise.race([emptied, sleep(times.heartbeatMs)])
-  await persistently(deps, () => wakeChannels(db, dispatch.left())).catch(leaveToOthers) // their jobs are used up
+  await persistently(deps, () => wakeChannels(db, sends.left())).catch(leaveToOthers) // their jobs are used up
+  await wakeLook(db, looks.left()).catch(leaveToOthers)
   await dropJob(db, canaryOf(owner)).catch(leaveToOthers)
 }
 
 /** A wake-up names a delivery; what is woken is its channel. Those made by an older version name nothing else. */
-async function wakeFor({ db, at }: Deps, dispatch: Dispatch, payload: Partial<Payloads['publish']>): Promise<void> {
+async function wakeFor(
+  { db, at }: Deps,
+  sends: Dispatch<Claimed>,
+  payload: Partial<Payloads['publish']>,
+): Promise<void> {
   at('woken')
   const { deliveryId, channelId, network } = payload
-  if (channelId && network) return dispatch.wake(channelId, network)
+  if (channelId && network) return sends.wake(channelId, network)
   const [channel] = await db.execute<{ id: string; network: string }>(sql`
     select c.id, c.network from deliveries d join channels c on c.id = d.channel_id where d.id = ${deliveryId}`)
-  if (channel) dispatch.wake(channel.id, channel.network)
+  if (channel) sends.wake(channel.id, channel.network)
 }
 
 /** Start graphile-worker. `tasks` and `before` are called with the pool's id before it can take a job. */

@@ -23,6 +23,7 @@ export function bluesky(plcUrl: string): Network {
   return {
     name: Name,
     repeatedSend: 'keyed', // the same record under the same key is the same post
+    atOnce: 100,
     verifiedAgainst: 'the PDS of @atproto/dev-env 0.6.7',
     connecting: blueskyConnecting(plcUrl),
     mintPublishKey: mintTid,

@@ -23,6 +23,7 @@ const Problem = z.object({ error: z.string(), error_description: z.string().opti
 export const mastodon: Network = {
   name: Name,
   repeatedSend: 'readable', // most servers ignore Idempotency-Key: the account is read first, the key is sent on top
+  atOnce: 100,
   verifiedAgainst: 'snac2 2.75',
   connecting: mastodonConnecting,
   prepare,

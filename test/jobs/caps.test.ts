@@ -1,0 +1,78 @@
+import { sql } from 'drizzle-orm'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { limit, pause, resume } from '../../jobs/pause.ts'
+import { someDeliveries } from '../builders.ts'
+import { until } from '../processes.ts'
+import { claimOne, deliveryOf, intendOne, statesOf, untilPublished, type World, world } from '../world.ts'
+
+let w: World
+beforeAll(async () => {
+  w = await world()
+})
+afterEach(() => w.rest())
+afterAll(() => w.end())
+
+const pauseMs = (ms: number) => new Promise((done) => setTimeout(done, ms))
+
+/** Due deliveries, `perChannel` on each of `channels` new channels of a network. */
+async function due(network: string, channels: number, perChannel: number): Promise<string[]> {
+  const ids = await Promise.all(Array.from({ length: channels }, () => w.channel(network)))
+  const wanted = ids.flatMap((channelId) => Array.from({ length: perChannel }, () => ({ channelId })))
+  return someDeliveries(
+    w.db,
+    wanted.map(({ channelId }) => ({ organisationId: w.organisationId, channelId, dueAt: new Date() })),
+  )
+}
+
+test('however many workers there are, no more go to a network at once than its cap, and all go out', async () => {
+  await limit(w.db, 'readable', 3)
+  let atOnce = 0
+  let most = 0
+  w.fake.behave = async (_request, { show, reply }) => {
+    most = Math.max(most, ++atOnce)
+    await pauseMs(50)
+    atOnce--
+    reply(200, { id: show() })
+  }
+  const ids = await due('readable', 10, 3)
+  await Promise.all([w.worker(), w.worker()])
+  await untilPublished(w.db, ids)
+  expect(most).toBe(3)
+  expect(w.fake.posts).toHaveLength(30)
+  await limit(w.db, 'readable', null)
+})
+
+test('a network that hangs takes at most half of the places: another one goes on', async () => {
+  w.fake.behave = ({ network }, { show, reply }) => {
+    if (network !== 'blind') reply(200, { id: show() })
+  }
+  const hanging = await due('blind', 12, 1)
+  await w.worker({ env: { WORKER_CONCURRENCY: '8' } })
+  await until(() => w.fake.received.length === 4)
+  const others = await due('readable', 4, 5)
+  await untilPublished(w.db, others)
+  expect((await statesOf(w.db, hanging)).filter((state) => state === 'sending').length).toBeLessThanOrEqual(4)
+})
+
+test('what is paused is neither claimed nor begun, and goes out once it is resumed', async () => {
+  const [id] = await due('readable', 1, 1)
+  const { channelId } = await deliveryOf(w.db, id!)
+  for (const reach of [
+    { scope: 'all' },
+    { scope: 'network', name: 'readable' },
+    { scope: 'channel', id: channelId },
+  ] as const) {
+    await pause(w.db, reach)
+    expect(await claimOne(w.db, 'worker', id!)).toBeNull()
+    await resume(w.db, reach)
+  }
+  const claimed = await claimOne(w.db, 'worker', id!)
+  await pause(w.db, { scope: 'network', name: 'readable' })
+  expect(await intendOne(w.db, claimed!, '{}')).toBe(false)
+  await w.db.execute(sql`update deliveries set lease_until = now() where id = ${id}`)
+  await w.worker() // takes it over, and leaves it
+  await until(async () => (await deliveryOf(w.db, id!)).state === 'scheduled')
+  expect(w.fake.received.filter(({ network }) => network === 'readable')).toHaveLength(0)
+  await resume(w.db, { scope: 'network', name: 'readable' })
+  await untilPublished(w.db, [id!])
+})
