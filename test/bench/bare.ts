@@ -62,7 +62,7 @@ function createPost(caller: Caller, req: express.Request): Promise<unknown> {
     await run(statements.networks, [organisation, channelIds])
     await run(statements.insertDelivery, [delivery, organisation, post, channelIds[0], date])
     await run(statements.wake, [[delivery]])
-    await run(statements.tell, [[post], organisation, 'post.created'])
+    await run(statements.tell, [[organisation], [post], 'post.created'])
     const [made] = await run(statements.post, [post, organisation])
     return made
   })

@@ -12,7 +12,12 @@ export const limit = `
   returning points as used, greatest(1, ceil(extract(epoch from expire - now())))::int as "resetSeconds"`
 
 export const channels = `
-  select c.* from channels c where c.organisation_id = $1 and c.status <> 'disconnected'
+  select c.*, case when c.status = 'active' and (
+      c.paused_at is not null
+      or exists (select from networks n where n.name = c.network and n.paused_at is not null)
+      or exists (select from installation i where i.paused_at is not null or i.restored_at is not null))
+    then 'paused' else c.status::text end as shown
+  from channels c where c.organisation_id = $1 and c.status <> 'disconnected'
   order by c.created_at, c.id limit $2`
 
 export const facts = `
@@ -37,10 +42,13 @@ export const insertDelivery = `
   values ($1, $2, $3, $4, 0, 'scheduled', $5, $1::uuid::text)`
 
 export const wake = `
-  with woken as (select d.id, d.ready_at from deliveries d where d.id = any($1::uuid[]) and d.state = 'scheduled'),
-  added as (
+  with woken as (
+    select d.id, d.ready_at, d.channel_id, c.network from deliveries d join channels c on c.id = d.channel_id
+    where d.id = any($1::uuid[]) and d.state = 'scheduled'
+  ), added as (
     select graphile_worker.add_jobs(array_agg(row(
-      'publish', json_build_object('deliveryId', w.id), null, w.ready_at, null, w.id::text, null, null
+      'publish', json_build_object('deliveryId', w.id, 'channelId', w.channel_id, 'network', w.network),
+      null, w.ready_at, null, w.id::text, null, null
     )::graphile_worker.job_spec order by w.ready_at, w.id))
     from woken w having count(*) > 0)
   select pg_notify('punctual_due', '') from added limit 1`
@@ -88,19 +96,22 @@ export const post = `select p.*, v.* from posts p, ${view} where p.id = $1 and p
 
 export const tell = `
   with seen as (
-    select p.id, v.status, to_jsonb(p) || to_jsonb(v) as subject, v.status is distinct from p.told as is_news
-    from posts p, ${view} where p.id = any($1::uuid[]) and p.organisation_id = $2
+    select p.id, p.organisation_id, v.status, to_jsonb(p) || to_jsonb(v) as subject,
+      v.status is distinct from p.told as is_news
+    from (select distinct * from unnest($1::uuid[], $2::uuid[])) as one (organisation_id, id)
+    join posts p using (organisation_id, id), ${view}
   ), noted as (
     update posts p set told = seen.status from seen where p.id = seen.id and seen.is_news
   ), happened as (
-    select coalesce($3, 'post.' || lower(status)) as type, subject from seen
+    select organisation_id, coalesce($3, 'post.' || lower(status)) as type, subject from seen
     where $3::text is not null
       or (is_news and status in ('PUBLISHED', 'PARTIALLY_PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED'))
   ), listening as materialized (
-    select w.* from webhooks w where w.organisation_id = $2 and w.off_since is null order by w.id for key share
+    select w.* from webhooks w where w.organisation_id = any($1::uuid[]) and w.off_since is null order by w.id for key share
   ), told as (
-    select gen_random_uuid() as id, h.type, h.subject, listeners.ids from happened h, lateral (
-      select array_agg(w.id) as ids from listening w where h.type = any(w.events) and (w.grant_id is null or exists (
+    select gen_random_uuid() as id, h.organisation_id, h.type, h.subject, listeners.ids from happened h, lateral (
+      select array_agg(w.id) as ids from listening w
+      where w.organisation_id = h.organisation_id and h.type = any(w.events) and (w.grant_id is null or exists (
         select from grants g where g.id = w.grant_id and g.organisation_id = w.organisation_id and g.revoked_at is null
           and (g.channel_ids is null or case
             when h.type like 'channel.%' then (h.subject->>'id')::uuid = any(g.channel_ids)
@@ -112,8 +123,8 @@ export const tell = `
             end)))
     ) listeners where listeners.ids is not null
   ), events as (
-    insert into events (id, organisation_id, type, subject) select id, $2, type, subject from told
+    insert into events (id, organisation_id, type, subject) select id, organisation_id, type, subject from told
   )
   insert into webhook_deliveries (id, organisation_id, webhook_id, event_id, next_attempt_at)
-  select gen_random_uuid(), $2, unnest(ids), id, now() from told
+  select gen_random_uuid(), organisation_id, unnest(ids), id, now() from told
   returning webhook_id as "webhookId"`
