@@ -47,7 +47,10 @@ export function workerMetrics(measured: Measured) {
     registers: [registry],
   })
   const attempts = counter('punctual_attempts_total', 'Attempts that ended', 'network', 'outcome')
-  const leasesLost = counter('punctual_leases_lost_total', 'Attempts whose lease went to somebody else meanwhile')
+  const leasesLost = counter(
+    'punctual_leases_lost_total',
+    'Attempts that were to be sent and might no longer: edited or paused meanwhile, or taken over',
+  )
   const takenOver = counter('punctual_taken_over_total', 'Deliveries taken from workers that were found dead')
   const refreshes = counter('punctual_refreshes_total', 'Credentials refreshed, or not', 'network', 'result')
   const rateLimited = counter('punctual_rate_limited_total', 'Answers of a network that asked to wait', 'network')
@@ -59,7 +62,7 @@ export function workerMetrics(measured: Measured) {
     published: (network: string, latenessMs: number) => lateness.observe({ network }, latenessMs / 1000),
     /** `outcome` as the attempt's row has it. */
     attemptEnded: (network: string, outcome: string) => attempts.inc({ network, outcome }),
-    /** An attempt's lease went to somebody else, so that it wrote nothing down. */
+    /** What was to be sent might not be any more: a person was faster, or another worker has it. */
     leaseLost: () => leasesLost.inc(),
     /** So many deliveries were taken from dead workers. */
     takenOver: (deliveries: number) => takenOver.inc(deliveries),

@@ -60,7 +60,8 @@ export async function deliver(deps: Deps, ledger: Ledger, gate: Gate, claimed: C
       },
       'attempt ended',
     )
-    await persistently(deps, () => settle({ ...deps, log }, ledger, claimed, outcome))
+    await persistently({ ...deps, log }, () => settle({ ...deps, log }, ledger, claimed, outcome))
+    count(deps, claimed, outcome, gate)
     deps.at('settled')
   } catch (error) {
     log.error({ err: error }, 'an outcome could not be written down: others find it out')
@@ -181,7 +182,10 @@ async function settle(deps: Deps, ledger: Ledger, claimed: Claimed, outcome: Out
     try {
       const proof = { ...claimed, publication: outcome.publication, evidence: 'answered' as const }
       const lateMs = await ledger.recordPublished(proof)
-      return lateMs === null ? undefined : deps.tally.published(lateMs)
+      if (lateMs === null) return
+      deps.tally.published(lateMs)
+      deps.metrics.published(claimed.network, lateMs)
+      return
     } catch (error) {
       if (sqlStateOf(error) !== '23505') throw error
       const stranger = new PublishError('unknown', 'The network named a post that belongs to another delivery.', {
@@ -223,6 +227,19 @@ async function settleFailed(
   }
   return postpone(db, times, channel, wait, ending)
 }
+
+function count({ metrics }: Deps, { network }: Claimed, outcome: Outcome, gate: Gate): void {
+  if (outcome.kind === 'lost' && !gate.closed) metrics.leaseLost()
+  if (outcome.kind !== 'failed') {
+    metrics.attemptEnded(network, endings[outcome.kind])
+    return
+  }
+  const { code, verdict, status } = verdictOf(outcome.error, outcome.intended)
+  metrics.attemptEnded(network, code === 'internal' ? code : verdict)
+  if (status === 429) metrics.limited(network)
+}
+
+const endings = { published: 'published', renewed: 'reconnect', lost: 'lost' }
 
 /** Any error as a verdict: surely not sent is `later`; once a byte may have left, what is not known is `unknown`. */
 function verdictOf(error: unknown, intended: boolean): PublishError {

@@ -125,10 +125,14 @@ async function settle(deps: Deps, looking: Looking, finding: Finding): Promise<v
 
 async function recordFound(deps: Deps, looking: Looking, publication: Publication): Promise<void> {
   try {
-    await deps.db.transaction(async (tx) => {
-      await recordPublished(tx, [{ ...looking, publication, evidence: 'found' }])
+    const lateMs = await deps.db.transaction(async (tx) => {
+      const recorded = await recordPublished(tx, [{ ...looking, publication, evidence: 'found' }])
       await wakeChannel(tx, looking.channelId)
+      return recorded.get(looking.id)
     })
+    if (lateMs === undefined) return
+    deps.tally.published(lateMs)
+    deps.metrics.published(looking.network, lateMs)
   } catch (error) {
     if (sqlStateOf(error) !== '23505') throw error // recorded for another delivery meanwhile: not ours, look again
     await lookAgain(deps.db, looking, backoff(deps.times, looking.backoffStep), false)

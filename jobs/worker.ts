@@ -198,6 +198,7 @@ function settings(concurrency: number, log: Logger) {
 async function tick(deps: Deps, db: Db, heard: { reaperAt: number }): Promise<void> {
   heard.reaperAt = Date.now()
   const { dead, ...counts } = await reap(deps, db)
+  deps.metrics.takenOver(counts.rescheduled + counts.uncertain + counts.givenUp)
   if (dead.length > 0 || Object.values(counts).some((count) => count > 0)) deps.log.warn({ dead, ...counts }, 'reaped')
 }
 

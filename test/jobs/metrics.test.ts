@@ -25,6 +25,81 @@ describe('what a worker counts of its deliveries', () => {
     const { channelId, postId } = await deliveryOf(w.db, id)
     for (const secret of [w.organisationId, channelId, postId, id, 'renewed']) expect(text).not.toContain(secret)
   })
+
+  test('each attempt by its outcome, and how late each post went out', async () => {
+    w.fake.behave = ({ network }, { show, reply, reset }) => {
+      if (network === 'readable') return reply(400, 'no')
+      if (network === 'other') return reply(429, 'too often', { 'retry-after': '3600' })
+      if (network === 'blind') return reset()
+      return reply(200, { id: show() })
+    }
+    const late = new Date(Date.now() - 45_000)
+    const networks = ['keyed', 'readable', 'other', 'blind', 'unreachable'] as const
+    const made = await Promise.all(networks.map((network) => w.delivery(network, late)))
+    const worker = await w.worker()
+    const attempts = 'punctual_attempts_total'
+    const ended = [
+      { network: 'keyed', outcome: 'published' },
+      { network: 'readable', outcome: 'refused' },
+      { network: 'other', outcome: 'later' },
+      { network: 'blind', outcome: 'unknown' },
+    ]
+
+    const { text, figure } = await until(async () => {
+      const scraped = await scrape(worker.healthUrl)
+      return ended.every((labels) => scraped.figure(attempts, labels)) ? scraped : null
+    })
+
+    for (const labels of ended) expect(figure(attempts, labels)).toBe(1)
+    expect(figure(attempts, { network: 'unreachable', outcome: 'later' })).toBeGreaterThanOrEqual(1)
+    expect(figure('punctual_rate_limited_total', { network: 'other' })).toBe(1)
+    expect(figure('punctual_rate_limited_total', { network: 'keyed' })).toBeNull()
+    const lateness = (of: string, labels: object = {}) =>
+      figure(`punctual_lateness_seconds_${of}`, { network: 'keyed', ...labels })
+    expect(lateness('count')).toBe(1)
+    expect([lateness('bucket', { le: '30' }), lateness('bucket', { le: '3600' })]).toEqual([0, 1])
+    expect(lateness('sum')).toBeGreaterThan(45)
+    expect(figure('punctual_lateness_seconds_count', { network: 'readable' })).toBeNull()
+    for (const { channelId, id } of made) {
+      const { postId } = await deliveryOf(w.db, id)
+      for (const secret of [w.organisationId, channelId, postId, id]) expect(text).not.toContain(secret)
+    }
+  })
+
+  test('a post that was found after its answer was lost counts as published when it is found', async () => {
+    w.fake.behave = (_request, { show, reset }) => {
+      show()
+      reset()
+    }
+    const { id } = await w.delivery('readable')
+    const worker = await w.worker()
+    await untilPublished(w.db, [id])
+
+    const { figure } = await until(async () => {
+      const scraped = await scrape(worker.healthUrl)
+      return scraped.figure('punctual_lateness_seconds_count', { network: 'readable' }) ? scraped : null
+    })
+
+    expect(figure('punctual_attempts_total', { network: 'readable', outcome: 'unknown' })).toBe(1)
+    expect(figure('punctual_attempts_total', { network: 'readable', outcome: 'published' })).toBeNull()
+  })
+
+  test('what it took from a worker that was killed', async () => {
+    w.fake.behave = () => {} // never
+    await w.delivery('keyed')
+    const first = await w.worker()
+    await until(() => w.fake.received.length === 1)
+    first.kill('SIGKILL')
+
+    const second = await w.worker()
+
+    await until(async () => (await scrape(second.healthUrl)).figure('punctual_taken_over_total'))
+    const { figure } = await until(async () => {
+      const scraped = await scrape(second.healthUrl)
+      return scraped.figure('punctual_workers_alive') === 1 ? scraped : null
+    })
+    expect(figure('punctual_worker_heartbeat_oldest_seconds')).toBeLessThan(30)
+  })
 })
 
 describe('what a worker counts of webhooks', () => {
