@@ -2,10 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
-import { type Network, PublishError, type RepeatedSend } from '../jobs/networks/network.ts'
+import { retryAtOf } from '../jobs/networks/answers.ts'
+import { type Network, PublishError, type RepeatedSend, type Session } from '../jobs/networks/network.ts'
+import type { Answer as HttpAnswer } from '../jobs/outbound.ts'
 
-/** What the fake saw: one a request that it was asked to publish, whether it then showed it or not. */
-export type Received = { network: string; account: string; key: string; text: string; at: number; endedAt: number }
+/** What the fake saw: one a request that it was asked to publish, whether it then showed it or not. `endedAt` 0: not answered yet. */
+export type Received = z.infer<typeof Publish> & { token: string; at: number; endedAt: number }
+
+/** What the fake shows to everybody. */
+export type Shown = Received & { id: string }
 
 /** What the fake does with one request: the default shows the post and answers 200 with its id. */
 export type Behaviour = (request: Received, answer: Answer) => Promise<void> | void
@@ -16,38 +21,50 @@ export type Answer = {
   reset: () => void
 }
 
-const Publish = z.object({ network: z.string(), account: z.string(), key: z.string(), text: z.string() })
+const Publish = z.object({
+  network: z.string(),
+  kind: z.enum(['keyed', 'two-step', 'readable', 'blind']),
+  account: z.string(),
+  key: z.string(),
+  text: z.string(),
+  container: z.string().optional(), // two-step: what is made public; a second time is the same post
+})
 
-/** A social network on loopback that records every publish, and misbehaves by script. */
+/** What a refresh of a token gives: a new one, or the status of a refusal. */
+export type Refreshing = (token: string) => Promise<string | number> | string | number
+
+/** A social network on loopback that records every publish and every refresh, and misbehaves by script. */
 export async function startFakeServer() {
   const received: Received[] = []
-  const posts: { id: string; account: string; key: string; text: string }[] = []
-  const fake = {
-    received,
-    posts,
-    behave: publishAndAnswer as Behaviour,
-    keyed: false,
+  const posts: Shown[] = []
+  const refreshes: string[] = []
+  const honest = {
+    behave: publishAndAnswer,
     isTokenGood: (_token: string) => true,
+    refresh: (() => 401) as Refreshing,
   }
+  const fake = { received, posts, refreshes, ...honest }
   const server = createServer(async (req, res) => {
+    const token = req.headers.authorization ?? ''
+    const [, path, id] = req.url?.split('/') ?? []
     const body = await bodyOf(req)
-    if (!fake.isTokenGood(req.headers.authorization ?? '')) return void res.writeHead(401).end()
-    if (req.method === 'GET')
+    if (path === 'refresh') {
+      refreshes.push(token)
+      const fresh = await fake.refresh(token)
+      return typeof fresh === 'number' ? reply(res, fresh, '') : reply(res, 200, { token: fresh })
+    }
+    if (!fake.isTokenGood(token)) return void res.writeHead(401).end()
+    if (path === 'containers') return reply(res, 200, { container: randomUUID() })
+    if (path === 'posts')
       return reply(
         res,
         200,
-        posts.filter(({ account }) => req.url?.endsWith(`/${account}`)),
+        posts.filter(({ account, container }) => id === account || id === container),
       )
-    const request = { ...Publish.parse(JSON.parse(body)), at: Date.now(), endedAt: 0 }
+    const request = { ...Publish.parse(JSON.parse(body)), token, at: Date.now(), endedAt: 0 }
     received.push(request)
-    const show = () => {
-      const same = fake.keyed ? posts.find(({ key }) => key === request.key) : undefined
-      const post = same ?? { ...request, id: randomUUID() }
-      if (!same) posts.push(post)
-      return post.id
-    }
     await fake.behave(request, {
-      show,
+      show: () => show(posts, request),
       reply: (...answer) => reply(res, ...answer),
       reset: () => void res.socket?.resetAndDestroy(),
     })
@@ -57,64 +74,105 @@ export async function startFakeServer() {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const end = () => new Promise<void>((done) => server.close(() => done()) && server.closeAllConnections())
   const reset = () => {
-    Object.assign(fake, { behave: publishAndAnswer, keyed: false, isTokenGood: () => true })
-    received.length = 0
-    posts.length = 0
+    Object.assign(fake, honest)
+    for (const record of [received, posts, refreshes]) record.length = 0
   }
   return Object.assign(fake, { url, end, reset })
 }
 
-/** How a fake network declares itself to the worker; given to test/worker.ts as JSON. */
+function show(posts: Shown[], request: Received): string {
+  const { kind, key, container } = request
+  const isSame = (post: Shown) =>
+    kind === 'keyed' ? post.key === key : container !== undefined && post.container === container
+  const same = posts.find(isSame)
+  if (same) return same.id
+  const post = { ...request, id: randomUUID() }
+  posts.push(post)
+  return post.id
+}
+
+/** How a fake network declares itself to the worker; given to test/worker.ts as JSON. `canRefresh`: by asking the fake. */
 export type FakeNetwork = {
   name: string
   url: string
   repeatedSend: RepeatedSend
   settlesWithinMs?: number
+  atOnce?: number
   refreshTo?: string
+  canRefresh?: boolean
 }
 
 /** The network that talks to a fake server. */
-export function fakeNetwork({ name, url, repeatedSend, settlesWithinMs = 100, refreshTo }: FakeNetwork): Network {
+export function fakeNetwork(network: FakeNetwork): Network {
+  const { name, url, repeatedSend, settlesWithinMs = 100, atOnce, refreshTo, canRefresh } = network
+  const refresh = canRefresh ? refreshAt(url) : refreshTo === undefined ? undefined : async () => ({ token: refreshTo })
   return {
     name,
     repeatedSend,
     settlesWithinMs,
+    ...(atOnce === undefined ? {} : { atOnce }),
     verifiedAgainst: 'a fake of the tests',
     connecting: { by: 'form', connect: () => Promise.reject(new Error('not connected in tests')) },
-    async prepare({ text, media }) {
+    async prepare({ text, media }, _key, session) {
       for (const file of media) await file.read()
-      return { text }
+      if (repeatedSend !== 'two-step') return { text }
+      const answer = await session.outbound.post(`${url}/containers`, { json: {}, ...authorized(session) })
+      if (!answer.ok) throw failureOf(answer)
+      return { text, container: Container.parse(answer.json()).container }
     },
-    async send({ publishKey, prepared }, { outbound, remoteAccount, credential, signal }) {
-      const json = { network: name, account: remoteAccount, key: publishKey, ...(prepared as { text: string }) }
-      const headers = { authorization: String(credential.token) }
-      const answer = await outbound.post(`${url}/publish`, { json, headers, signal, timeoutMs: 5000 })
-      const more = { status: answer.status, reply: answer.text() }
-      if (answer.status === 401) throw new PublishError('reconnect', 'The fake refuses the token.', more)
-      if (answer.status === 429)
-        throw new PublishError('later', 'The fake asks to wait.', {
-          ...more,
-          retryAt: new Date(Date.now() + Number(answer.headers['retry-after'] ?? 0) * 1000),
-        })
-      if (answer.status >= 400 && answer.status < 500)
-        throw new PublishError('refused', `The fake says: ${answer.text()}`, more)
-      if (!answer.ok) throw new PublishError('unknown', `The fake answered ${answer.status}.`, more)
+    async send({ publishKey, prepared }, session) {
+      const json = {
+        network: name,
+        kind: repeatedSend,
+        account: session.remoteAccount,
+        key: publishKey,
+        ...(prepared as Prepared),
+      }
+      const answer = await session.outbound.post(`${url}/publish`, { json, ...authorized(session), timeoutMs: 5000 })
+      if (!answer.ok) throw failureOf(answer)
       const { id } = z.object({ id: z.string() }).parse(answer.json())
-      return { remoteId: id, url: `${url}/posts/${id}`, ...more }
+      return { remoteId: id, url: `${url}/posts/${id}`, status: answer.status, reply: answer.text() }
     },
-    async find({ prepared, isTaken }, { outbound, remoteAccount, credential, signal }) {
-      const answer = await outbound.get(`${url}/posts/${remoteAccount}`, {
-        headers: { authorization: String(credential.token) },
-        signal,
-      })
-      if (!answer.ok) throw new PublishError('unknown', `The fake answered ${answer.status}.`)
+    async find({ prepared, isTaken }, session) {
+      const { text, container } = prepared as Prepared
+      const answer = await session.outbound.get(
+        `${url}/posts/${container ?? session.remoteAccount}`,
+        authorized(session),
+      )
+      if (!answer.ok) throw failureOf(answer)
       for (const post of z.array(z.object({ id: z.string(), text: z.string() })).parse(answer.json()))
-        if (post.text === (prepared as { text: string }).text && !(await isTaken(post.id)))
+        if (post.text === text && !(await isTaken(post.id)))
           return { remoteId: post.id, url: `${url}/posts/${post.id}` }
       return null
     },
-    ...(refreshTo === undefined ? {} : { refresh: async () => ({ token: refreshTo }) }),
+    ...(refresh ? { refresh } : {}),
   }
+}
+
+type Prepared = { text: string; container?: string }
+const Container = z.object({ container: z.string() })
+
+function authorized({ credential, signal }: Session) {
+  return { headers: { authorization: String(credential.token) }, signal }
+}
+
+function refreshAt(url: string): NonNullable<Network['refresh']> {
+  return async (credential, { outbound, signal }) => {
+    const headers = { authorization: String(credential.token) }
+    const answer = await outbound.post(`${url}/refresh`, { json: {}, headers, signal })
+    if (!answer.ok) throw failureOf(answer)
+    return z.object({ token: z.string() }).parse(answer.json())
+  }
+}
+
+function failureOf(answer: HttpAnswer): PublishError {
+  const { status, headers } = answer
+  const more = { status, reply: answer.text() }
+  if (status === 401) return new PublishError('reconnect', 'The fake refuses the token.', more)
+  if (status === 429)
+    return new PublishError('later', 'The fake asks to wait.', { ...more, retryAt: retryAtOf(headers) })
+  if (status >= 400 && status < 500) return new PublishError('refused', `The fake says: ${more.reply}`, more)
+  return new PublishError('unknown', `The fake answered ${status}.`, more)
 }
 
 const publishAndAnswer: Behaviour = (_request, { show, reply }) => reply(200, { id: show() })

@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { FakeNetwork } from './fake-network.ts'
+import type { DieAt } from './worker.ts'
 
 const Root = resolve(import.meta.dirname, '..')
 
@@ -65,23 +66,29 @@ export async function startWeb(site: Site): Promise<Started> {
   return web
 }
 
-/** Start a worker process, with fake networks where some are given, and wait until it is ready. */
+/** How a worker is started: with which fake networks and variables, where it ends, and what node is told before its script. */
+export type WorkerWay = {
+  networks?: FakeNetwork[]
+  timesFactor?: number
+  env?: Record<string, string>
+  dieAt?: DieAt
+  node?: string[]
+}
+
+/** Start a worker process and wait until it is ready. */
 export async function startWorker(
   site: Site,
-  {
-    networks = [],
-    timesFactor = 0.1,
-    env = {},
-  }: { networks?: FakeNetwork[]; timesFactor?: number; env?: Record<string, string> } = {},
+  { networks = [], timesFactor = 0.1, env = {}, dieAt, node = [] }: WorkerWay = {},
 ): Promise<Started & { healthUrl: string }> {
   const port = await freePort()
-  const worker = start(['test/worker.ts', JSON.stringify({ networks, timesFactor })], {
+  const worker = start([...node, 'test/worker.ts', JSON.stringify({ networks, timesFactor, dieAt })], {
     ...site.env,
     WORKER_PORT: String(port),
     ...env,
   })
   const healthUrl = `http://127.0.0.1:${port}`
-  await untilReady(`${healthUrl}/readyz`, worker)
+  const ready = untilReady(`${healthUrl}/readyz`, worker)
+  await (dieAt ? Promise.race([ready, worker.ended]) : ready) // it may come to its end before
   return { ...worker, healthUrl }
 }
 

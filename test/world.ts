@@ -6,41 +6,51 @@ import { type Claimed, intend } from '../jobs/ledger.ts'
 import { times } from '../jobs/times.ts'
 import { aChannel, aDelivery, anOrganisation } from './builders.ts'
 import { testDatabase } from './database.ts'
-import { startFakeServer } from './fake-network.ts'
-import { type Started, startWorker, testSite, until } from './processes.ts'
+import { type FakeNetwork, startFakeServer } from './fake-network.ts'
+import { type Started, startWorker, testSite, until, type WorkerWay } from './processes.ts'
 
-export const kinds = ['keyed', 'readable', 'blind'] as const
+export const kinds = ['keyed', 'two-step', 'readable', 'blind'] as const
 export type Kind = (typeof kinds)[number]
 
+type WorldWay = {
+  /** Instead of one on the PostgreSQL of all tests. `url`, if another way leads there, is what the processes are given. */
+  database?: { db: Db; url: string; end: () => Promise<void> }
+}
+
+type WorkerWish = Omit<WorkerWay, 'networks'> & Pick<FakeNetwork, 'refreshTo' | 'canRefresh' | 'atOnce'>
+
 /** A database, a site and a fake social network, with one organisation: what a test of the engine plays on. */
-export async function world() {
-  const database = await testDatabase()
+export async function world({ database: given }: WorldWay = {}) {
+  const database = given ?? (await testDatabase())
   const { db } = database
   const site = await testSite(database.url)
   const fake = await startFakeServer()
   const { organisationId } = await anOrganisation(db)
   const running: Started[] = []
-  const channel = (network: string, token = 'good') => aChannel(db, site.secretKey, { organisationId, network, token })
+  const channel = (network: string, token?: string, of = organisationId) =>
+    aChannel(db, site.secretKey, { organisationId: of, network, token: token ?? `good of ${of}` })
   return {
     db,
     site,
     fake,
     organisationId,
     /** A worker that knows a network of each kind, and `other`, a second readable one. */
-    async worker({ env = {}, refreshTo }: { env?: Record<string, string>; refreshTo?: string } = {}) {
-      const refresh = refreshTo ? { refreshTo } : {}
+    async worker({ refreshTo, canRefresh, atOnce, ...way }: WorkerWish = {}) {
+      const more = Object.fromEntries(
+        Object.entries({ refreshTo, canRefresh, atOnce }).filter(([, value]) => value !== undefined),
+      )
       const named = kinds.map((repeatedSend) => ({
         name: repeatedSend as string,
         url: fake.url,
         repeatedSend,
-        ...refresh,
+        ...more,
       }))
       const networks = [
         { name: 'unreachable', url: 'http://127.0.0.1:9', repeatedSend: 'readable' as const },
         ...named,
         { name: 'other', url: fake.url, repeatedSend: 'readable' as const },
       ]
-      const started = await startWorker(site, { networks, env })
+      const started = await startWorker(site, { ...way, networks })
       running.push(started)
       return started
     },
@@ -52,6 +62,7 @@ export async function world() {
     },
     /** Stop the workers and let the fake behave again. */
     async rest() {
+      for (const process of running) process.kill('SIGCONT') // one that was frozen hears nothing
       await Promise.all(running.splice(0).map((process) => process.stop()))
       fake.reset()
     },

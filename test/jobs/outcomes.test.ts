@@ -47,13 +47,13 @@ describe('an outcome that nobody knows', () => {
   }
   const expected: Record<Kind, { state: string; evidence: string | null }> = {
     keyed: { state: 'published', evidence: 'answered' }, // the same key again gives the first post's id
+    'two-step': { state: 'published', evidence: 'found' },
     readable: { state: 'published', evidence: 'found' },
     blind: { state: 'needs_review', evidence: null },
   }
   for (const kind of kinds)
     for (const [name, behaviour] of Object.entries(silences))
       test(`${kind}: a network that shows the post and ${name} ends ${expected[kind].state}, with one post out`, async () => {
-        w.fake.keyed = kind === 'keyed'
         let first = true
         w.fake.behave = (request, answer) => {
           if (!first) return answer.reply(200, { id: answer.show() })

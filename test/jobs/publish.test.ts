@@ -88,7 +88,6 @@ describe('a delivery that goes well', () => {
 describe('a worker killed with -9 while it sends', () => {
   for (const kind of kinds)
     test(`${kind}: the next worker finds out, and there is one post`, async () => {
-      w.fake.keyed = kind === 'keyed'
       let showing: () => void = () => {}
       const shown = new Promise<void>((done) => {
         showing = done
@@ -113,7 +112,6 @@ describe('a worker killed with -9 while it sends', () => {
     w.fake.behave = (_request, { show, reply }) => void setTimeout(() => reply(200, { id: show() }), 50)
     const first = await w.worker()
     const channelIds = await Promise.all(Array.from({ length: 5 }, () => w.channel('keyed')))
-    w.fake.keyed = true
     const ids = await someDeliveries(
       w.db,
       Array.from({ length: 50 }, (_, i) => ({
