@@ -3,7 +3,6 @@ import type { Db } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
 import { tellAll } from './events.ts'
 import { isStopped, json, leaseCleared, ms } from './ledger.ts'
-import type { Networks } from './networks/registry.ts'
 import { findDead, forgetDead, isPastGrace } from './presence.ts'
 import { jobsHeldBy, renewJobs, wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './queue.ts'
 import type { Deps } from './session.ts'
@@ -23,8 +22,7 @@ export type Reaped = { rescheduled: number; uncertain: number; givenUp: number; 
  */
 export async function reap({ times, networks, at }: Pick<Deps, 'times' | 'networks' | 'at'>, db: Db): Promise<Reaped> {
   const dead = await findDead(db, times)
-  at('reaping')
-  const taken = await takeOver(db, times, networks, dead)
+  const taken = await takeOver(db, { times, networks, at }, dead)
   if (dead.length > 0) await renewJobs(db, await jobsHeldBy(db, dead))
   const woken = await wakeForgotten(db, dead.length > 0 ? 0 : times.overdueMs)
   await forgetDead(db, dead)
@@ -41,7 +39,11 @@ export async function reap({ times, networks, at }: Pick<Deps, 'times' | 'networ
 
 type Taken = { id: string; state: string; organisationId: string; postId: string; channelId: string }
 
-async function takeOver(db: Db, times: Times, networks: Networks, dead: string[]): Promise<Taken[]> {
+async function takeOver(
+  db: Db,
+  { times, networks, at }: Pick<Deps, 'times' | 'networks' | 'at'>,
+  dead: string[],
+): Promise<Taken[]> {
   const blind = Object.entries(networks).flatMap(([key, { repeatedSend }]) => (repeatedSend === 'blind' ? [key] : []))
   return db.transaction(async (tx) => {
     const abandoned = await tx.execute<{ id: string }>(sql`
@@ -82,6 +84,7 @@ async function takeOver(db: Db, times: Times, networks: Networks, dead: string[]
         from settled s where a.delivery_id = s.id and a.no = s.attempt_no and a.ended_at is null)
       select id, state, organisation_id as "organisationId", post_id as "postId", channel_id as "channelId" from settled`)
     const taken = [...rows]
+    at('reaping')
     await tellAll(
       tx,
       taken.filter(({ state }) => state === 'failed' || state === 'needs_review'),
