@@ -1,0 +1,119 @@
+import { sql } from 'drizzle-orm'
+import { describe, expect, test } from 'vitest'
+import type { Db } from '../../db/client.ts'
+import type { Point } from '../../jobs/session.ts'
+import { type Started, until } from '../processes.ts'
+import type { DieAt } from '../worker.ts'
+import { type Kind, kinds, type World } from '../world.ts'
+import { hold, makeHoldable, type Step } from './hold.ts'
+import { assertInvariants } from './invariants.ts'
+import { endOf, oneOfEach, ownWorld, untilEnded, untilFrozen } from './play.ts'
+
+/** What becomes of a delivery: its state and evidence, how often it was sent, and how many posts are there. */
+type End = { state: string; evidence: string | null; sent: number; out: number }
+
+type CrashPoint = {
+  name: string
+  /** Where the process ends by its own hand; `sent`: it is ended when the network has the post and has not answered. */
+  at: Point | 'sent'
+  /** What nobody can do before it has ended, so that all kinds come to the same point. */
+  hold?: Step
+  becomes: Record<Kind, End>
+  isFrozen?: true
+  /** A worker has ended before the first byte of each, so that there is something to take over and to look for. */
+  isSecond?: true
+}
+
+const once: End = { state: 'published', evidence: 'answered', sent: 1, out: 1 }
+const found: End = { ...once, evidence: 'found' }
+const asked = (sent: number): End => ({ state: 'needs_review', evidence: null, sent, out: sent })
+const all = { keyed: once, 'two-step': once, readable: once, blind: once }
+const unsent = { ...all, blind: asked(0) }
+const sent = { keyed: { ...once, sent: 2 }, 'two-step': found, readable: found, blind: asked(1) }
+
+const crashPoints: CrashPoint[] = [
+  { name: 'K2 woken, not claimed', at: 'woken', hold: 'scheduled>claimed', becomes: all },
+  { name: 'K3 claimed, nothing made of it', at: 'claimed', hold: 'claimed>sending', becomes: all },
+  { name: 'K3 claimed, its media up', at: 'prepared', hold: 'claimed>sending', becomes: all },
+  { name: 'K4 intended, no byte out', at: 'intended', becomes: unsent },
+  { name: 'K5 sent, no answer', at: 'sent', becomes: sent },
+  { name: 'K6 answered, not recorded', at: 'answered', hold: 'sending>published', becomes: sent },
+  { name: 'K7 recorded, its job not deleted', at: 'settled', becomes: all },
+  {
+    name: 'K8 frozen before the first byte, awake after the takeover',
+    at: 'intended',
+    becomes: unsent,
+    isFrozen: true,
+  },
+  { name: 'K9 the reaper, while it takes over', at: 'reaping', becomes: unsent, isSecond: true },
+  { name: 'K9 who looks for a post, while it looks', at: 'looking', hold: 'looked', becomes: unsent, isSecond: true },
+]
+
+const TakenUpWithinMs = 30_000 // ten times the 3 s of a killed process
+const TakenUpFromFrozenWithinMs = 35_000 // ten times the 35 s of a frozen one, at a tenth of the times
+
+for (const workers of [1, 2] as const)
+  describe.concurrent(workers === 1 ? 'a worker that is started again' : 'a worker with another beside it', () => {
+    for (const point of crashPoints)
+      test(point.name, async (context) => {
+        const w = await ownWorld(context)
+        await makeHoldable(w.db)
+        const other = workers === 2 ? await w.worker() : null
+        other?.kill('SIGSTOP') // alive, and takes nothing before its turn
+        const { ids, victim } = await crash(w, point)
+        w.fake.behave = (_request, { show, reply }) => reply(200, { id: show() })
+        await goOn(w, other, point.isFrozen ? victim : null)
+        await untilEnded(w, Object.values(ids))
+        for (const kind of kinds)
+          expect({ kind, ...(await endOf(w, ids[kind])) }).toEqual({ kind, ...point.becomes[kind] })
+        await assertInvariants(w)
+      })
+  })
+
+/** Bring a delivery of each kind to the point, and let their worker end or stand still there. */
+async function crash(w: World, point: CrashPoint): Promise<{ ids: Record<Kind, string>; victim: Started }> {
+  const nth = kinds.length
+  const first = point.isSecond ? await w.worker({ dieAt: { point: 'intended', nth } }) : null
+  const before = first && (await oneOfEach(w))
+  await first?.ended
+  const held = point.hold ? await hold(w.site.databaseUrl, point.hold) : null
+  if (point.at === 'sent') w.fake.behave = (_request, { show }) => void show()
+  const victim = await w.worker(dieAt(point, nth))
+  const ids = before ?? (await oneOfEach(w))
+  if (point.at === 'sent') {
+    await until(() => w.fake.posts.length === kinds.length)
+    victim.kill('SIGKILL')
+  }
+  await (point.isFrozen ? untilFrozen(victim.pid) : victim.ended)
+  await held?.release()
+  return { ids, victim }
+}
+
+function dieAt({ at, isFrozen }: CrashPoint, nth: number): { dieAt?: DieAt } {
+  if (at === 'sent') return {}
+  return { dieAt: { point: at, nth: at === 'reaping' ? 1 : nth, signal: isFrozen ? 'SIGSTOP' : 'SIGKILL' } }
+}
+
+/** Let the other worker take up what was left, or one that is started now, or the frozen one itself, which wakes at last. */
+async function goOn(w: World, other: Started | null, frozen: Started | null): Promise<void> {
+  const left = await leasesOf(w.db)
+  other?.kill('SIGCONT')
+  if (!other && !frozen) await w.worker()
+  if (frozen && !other) await until(async () => (await leasesOf(w.db)).every(({ isOver }) => isOver))
+  if (!frozen || other) await untilTakenUp(w.db, left, frozen ? TakenUpFromFrozenWithinMs : TakenUpWithinMs)
+  if (!frozen) return
+  frozen.kill('SIGCONT')
+  await until(() => frozen.log().split('"attempt ended"').length > kinds.length) // it has tried, each of them
+}
+
+type Lease = { token: string; isOver: boolean }
+
+async function leasesOf(db: Db): Promise<Lease[]> {
+  return db.execute<Lease>(sql`
+    select lease_token as token, lease_until < now() as "isOver" from deliveries where state in ('claimed', 'sending')`)
+}
+
+function untilTakenUp(db: Db, left: Lease[], withinMs: number): Promise<boolean> {
+  const tokens = new Set([...left].map(({ token }) => token))
+  return until(async () => !(await leasesOf(db)).some(({ token }) => tokens.has(token)), withinMs)
+}

@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises'
+import type { TestContext } from 'vitest'
+import { someDeliveries } from '../builders.ts'
+import { until } from '../processes.ts'
+import { deliveryOf, type Kind, kinds, statesOf, type World, world } from '../world.ts'
+
+/** A world of one test's own, so that tests of a file can run beside one another. */
+export async function ownWorld({ onTestFinished }: Pick<TestContext, 'onTestFinished'>): Promise<World> {
+  const w = await world()
+  onTestFinished(async () => {
+    await w.rest()
+    await w.end()
+  })
+  return w
+}
+
+/** A delivery of each kind, each on a channel of its own, all due now. By kind. */
+export async function oneOfEach(w: World, token?: string): Promise<Record<Kind, string>> {
+  const channelIds = await Promise.all(kinds.map((kind) => w.channel(kind, token)))
+  const wanted = channelIds.map((channelId) => ({ organisationId: w.organisationId, channelId, dueAt: new Date() }))
+  const ids = await someDeliveries(w.db, wanted)
+  return Object.fromEntries(kinds.map((kind, i) => [kind, ids[i]])) as Record<Kind, string>
+}
+
+/** Wait until each of `ids` has come to an end, be it that a person is needed. */
+export async function untilEnded({ db }: World, ids: string[]): Promise<void> {
+  const ends = ['published', 'failed', 'held', 'needs_review', 'cancelled']
+  await until(async () => (await statesOf(db, ids)).every((state) => ends.includes(state)))
+}
+
+/** What became of a delivery, how often it was sent, and how many posts of it are there. */
+export async function endOf({ db, fake }: World, id: string) {
+  const { state, evidence, publishKey } = await deliveryOf(db, id)
+  const count = (of: { key: string }[]) => of.filter(({ key }) => key === publishKey).length
+  return { state, evidence, sent: count(fake.received), out: count(fake.posts) }
+}
+
+/** Wait until a process stands still (SIGSTOP). */
+export function untilFrozen(pid: number): Promise<boolean> {
+  return until(async () => /\) T /.test(await readFile(`/proc/${pid}/stat`, 'utf8')))
+}
