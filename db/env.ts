@@ -57,6 +57,10 @@ const Variables = z.object({
     .enum(['open', 'closed'])
     .default('open')
     .catch(() => problem('SIGNUP must be open or closed.')),
+  OPERATORS: list
+    .transform((addresses) => addresses.map((address) => address.toLowerCase()))
+    .pipe(z.array(z.email()))
+    .catch(() => problem('OPERATORS must be e-mail addresses, with commas between.')),
   RATE_LIMIT: wholeNumber('RATE_LIMIT', 0, 1_000_000, 600),
   AUTH_RATE_LIMIT: wholeNumber('AUTH_RATE_LIMIT', 0, 1_000_000, 60),
   DATABASE_CONNECTIONS: wholeNumber('DATABASE_CONNECTIONS', 2, 1000, 10),
@@ -122,6 +126,7 @@ export function readEnv(variables: Record<string, string | undefined> = process.
     trustProxy: env.TRUST_PROXY,
     secretKeys: env.SECRET_KEYS.length > 0 ? (env.SECRET_KEYS as unknown as KeyRing) : null, // null: those kept in dataDir
     signup: env.SIGNUP,
+    operators: env.OPERATORS, // in lower case
     rateLimit: env.RATE_LIMIT, // requests a minute of one organisation; 0: no bound
     authRateLimit: env.AUTH_RATE_LIMIT,
     databaseConnections: env.DATABASE_CONNECTIONS,

@@ -1,6 +1,7 @@
 import { and, eq, ne, sql } from 'drizzle-orm'
 import { sqlStateOf, type Tx } from '../db/client.ts'
 import { accounts, memberships, organisations, type Role, sessions } from '../db/schema.ts'
+import { isOperator } from './actor.ts'
 import { Failure } from './errors.ts'
 import { ById, ChangePassword, SignIn, SignUp, scopes, UpdateAccount } from './forms.ts'
 import { digest, hashPassword, mintToken, verifyPassword } from './secrets.ts'
@@ -16,6 +17,7 @@ export const account = router({
   signUp: open.input(SignUp).mutation(async ({ ctx: { db, env, address }, input }): Promise<NewSession> => {
     if (env.signup === 'closed') throw new Failure('signup_closed')
     await countSignUp(db, env.authRateLimit, address) // also those in vain: each tells whether an address has an account
+    demandFree(env, input.email)
     const passwordHash = await hashPassword(input.password)
     return db.transaction(async (tx) => {
       const accountId = await createAccount(tx, { ...input, passwordHash })
@@ -50,7 +52,7 @@ export const account = router({
   }),
 
   /** The signed-in person, and the organisations that they may look at. */
-  show: signedIn.query(async ({ ctx: { db, actor } }) => {
+  show: signedIn.query(async ({ ctx: { db, env, actor } }) => {
     const theirs = await db
       .select({ id: organisations.id, name: organisations.name, role: memberships.role })
       .from(memberships)
@@ -58,7 +60,10 @@ export const account = router({
       .where(eq(memberships.accountId, actor.id))
       .orderBy(organisations.name, organisations.id)
     const { id, name, email, timeZone, organisationId, role } = actor
-    return { id, name, email, timeZone, organisationId, role, organisations: theirs }
+    return {
+      ...{ id, name, email, timeZone, organisationId, role, organisations: theirs },
+      isOperator: isOperator(env, email),
+    }
   }),
 
   /** The credential's own view: whose it is and what it may do. */
@@ -77,7 +82,10 @@ export const account = router({
     const { db, actor } = ctx
     const { password, ...change } = input
     // Whoever changes the address can have the password reset: a borrowed browser must not be enough.
-    if (change.email.toLowerCase() !== actor.email.toLowerCase()) await demandPassword(ctx, password ?? '', 'password')
+    if (change.email.toLowerCase() !== actor.email.toLowerCase()) {
+      await demandPassword(ctx, password ?? '', 'password')
+      demandFree(ctx.env, change.email)
+    }
     await orEmailTaken(() => db.update(accounts).set(change).where(eq(accounts.id, actor.id)))
   }),
 
@@ -151,6 +159,14 @@ async function demandPassword(
       errors: [{ path: field, code: 'wrong_password', message: 'This is not your password.' }],
     })
   })
+}
+
+// Nobody proves that an address is theirs, and these give power over the whole installation.
+function demandFree(env: Context['env'], email: string): void {
+  if (!isOperator(env, email)) return
+  const message =
+    'This is the address of an operator of this installation: `npm run admin -- create-account` makes its account.'
+  throw new Failure('email_reserved', { detail: message, errors: [{ path: 'email', code: 'email_reserved', message }] })
 }
 
 async function orEmailTaken<T>(write: () => Promise<T>): Promise<T> {

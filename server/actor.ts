@@ -1,5 +1,6 @@
 import { and, eq, gt, isNull, or, sql } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
+import type { Env } from '../db/env.ts'
 import { accessTokens, accounts, apiKeys, apps, grants, memberships, type Role, sessions } from '../db/schema.ts'
 import type { Scope } from './forms.ts'
 import { digest, isAccessToken, isApiKey } from './secrets.ts'
@@ -26,6 +27,11 @@ export type Actor =
       scopes: Scope[]
       channelIds: string[] | null // null: all of the organisation
     }
+
+/** Whether `email` is that of an operator of the installation, in whatever case it is written. */
+export function isOperator({ operators }: Pick<Env, 'operators'>, email: string): boolean {
+  return operators.includes(email.toLowerCase())
+}
 
 /** The member that a session cookie stands for, or null. Its `last_used_at` is written at most once a minute. */
 export async function memberOf(db: Db, sessionToken: string): Promise<Actor | null> {

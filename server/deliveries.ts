@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
 import type { Post } from '../jobs/post-view.ts'
+import { wakeAtDue, wakeLook } from '../jobs/queue.ts'
 import { type Operator, recordByOperator } from './activity.ts'
 import { Failure } from './errors.ts'
 import { retryPost } from './posts.ts'
@@ -29,6 +30,23 @@ export async function show(db: Db, id: string) {
   if (!first) throw new Failure('not_found', { detail: `There is no delivery and no post ${id}.` })
   return first.delivery.id === id ? first : { deliveries: [...rows] }
 }
+
+/**
+ * Wake the workers anew for a delivery that is due, or due to be looked for: its wake-up was lost. Throws `not_found`,
+ * and `nothing_to_wake` where it waits for something else.
+ */
+export async function wake(db: Db, id: string): Promise<void> {
+  const [row] = await db.execute<{ state: string; isDue: boolean }>(
+    sql`select d.state, ${isWakeable} as "isDue" from deliveries d where d.id::text = ${id}`,
+  )
+  if (!row) throw new Failure('not_found', { detail: `There is no delivery ${id}.` })
+  if (!row.isDue) throw new Failure('nothing_to_wake')
+  await (row.state === 'uncertain' ? wakeLook : wakeAtDue)(db, [id])
+}
+
+/** SQL: of a delivery `d`, whether it only waits for a worker. */
+export const isWakeable = sql`coalesce(
+  (d.state = 'scheduled' and d.ready_at <= now()) or (d.state = 'uncertain' and d.look_at <= now()), false)`
 
 /** Send a failed delivery again, now. Throws `not_found`, `nothing_to_retry`, or `unprocessable` where the channel must be reconnected. */
 export async function retry(db: Db, operator: Operator, id: string): Promise<Post> {

@@ -11,6 +11,7 @@ const catalogue = {
   insufficient_scope: ['FORBIDDEN', 'The credential lacks a scope.'],
   role_too_low: ['FORBIDDEN', 'Your role in this organisation does not allow this.'],
   signup_closed: ['FORBIDDEN', 'This installation takes no new accounts by itself. Ask its operator for one.'],
+  email_reserved: ['FORBIDDEN', 'This e-mail address is reserved for an operator of the installation.'],
   foreign_origin: ['FORBIDDEN', 'This form was sent from another site.'],
   not_found: ['NOT_FOUND', 'There is no such thing in this organisation.'],
   method_not_allowed: ['METHOD_NOT_SUPPORTED', 'This path does not take that method.'],
@@ -21,6 +22,7 @@ const catalogue = {
   post_already_published: ['CONFLICT', 'This post has been published.'],
   post_already_cancelled: ['CONFLICT', 'This post was cancelled.'],
   nothing_to_retry: ['CONFLICT', 'Nothing of this post has failed.'],
+  nothing_to_wake: ['CONFLICT', 'This delivery does not wait for a worker.'],
   nothing_to_resolve: ['CONFLICT', 'This delivery does not wait for a decision.'],
   consent_expired: [
     'CONFLICT',

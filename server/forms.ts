@@ -119,6 +119,14 @@ export const ConnectChannel = z.strictObject({
   input: z.record(z.string().max(50), text(2000)),
 })
 export const FinishConnect = z.strictObject({ state: z.string().max(500), code: z.string().max(5000) })
+/** What operators pause and resume: everything, a network by its key, a channel. */
+export const Reach = z.discriminatedUnion('scope', [
+  z.strictObject({ scope: z.literal('all') }),
+  z.strictObject({ scope: z.literal('network'), name: text(50) }),
+  z.strictObject({ scope: z.literal('channel'), id: Id }),
+])
+export const stuckKinds = ['overdue', 'uncertain', 'needs_review', 'held', 'suspects'] as const
+export const ListStuck = z.strictObject({ kind: z.enum(stuckKinds), limit, cursor })
 export const Disconnect = z.strictObject({ id: Id, unsent: z.enum(['cancel', 'hold']) })
 
 const channelIds = (least: number) =>

@@ -7,6 +7,7 @@ import { channels } from './channels.ts'
 import { feeds } from './feeds.ts'
 import { keys } from './keys.ts'
 import { media } from './media.ts'
+import { operations } from './operations.ts'
 import { posts } from './posts.ts'
 import { requests } from './requests.ts'
 import { type Context, callerFactory, router } from './trpc.ts'
@@ -22,6 +23,7 @@ export const appRouter = router({
   feeds,
   keys,
   media,
+  operations,
   posts,
   requests,
   webhooks,

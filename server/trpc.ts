@@ -7,7 +7,7 @@ import type { Role } from '../db/schema.ts'
 import type { KeyRing } from '../db/sealed.ts'
 import type { Networks } from '../jobs/networks/registry.ts'
 import type { Outbound } from '../jobs/outbound.ts'
-import type { Actor } from './actor.ts'
+import { type Actor, isOperator } from './actor.ts'
 import { Failure, unavailable } from './errors.ts'
 import type { Scope } from './forms.ts'
 
@@ -61,6 +61,13 @@ export const signedIn = open.use(({ ctx, next }) => {
 export const owner = signedIn.use(({ ctx, next }) => {
   demandRole(ctx.actor.role, 'admin')
   return next()
+})
+
+/** For the installation's operators, whatever organisation they look at. To everybody else there is nothing. */
+export const operator = open.use(({ ctx, next }) => {
+  if (ctx.actor?.kind !== 'member' || !isOperator(ctx.env, ctx.actor.email)) throw new Failure('not_found')
+  const { id, name } = ctx.actor
+  return next({ ctx: { operator: { id, name } } })
 })
 
 /** For credentials with `scope`, and for members whose role comes with it. */

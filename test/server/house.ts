@@ -68,7 +68,7 @@ export async function newThings(w: Web, { organisationId, accountId, member, pic
   const appId = app!.id
   const { grantId, token } = await aToken(w, organisationId, appId)
   const { webhookId, hookDeliveryId } = await aWebhook(w, { organisationId, appId, grantId })
-  const beside = { email: member.email, path: picture, webhookId, hookDeliveryId, token }
+  const beside = { email: member.email, path: picture, deliveryId, webhookId, hookDeliveryId, token }
   return { organisationId, channelId, postId: delivery!.postId, mediaId: file!.id, keyId, state, appId, ...beside }
 }
 

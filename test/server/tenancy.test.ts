@@ -7,6 +7,7 @@ import { appRouter } from '../../server/router.ts'
 import { aHouse, type House, idNames, newThings, Password } from './house.ts'
 import { apiAs, expectProblem, openWeb, type Web } from './web.ts'
 
+const Operator = 'operator@example.org'
 const roles: Role[] = ['viewer', 'editor', 'admin', 'owner']
 
 let w: Web
@@ -14,7 +15,7 @@ let ours: House
 let theirs: House
 let postOfOurs = ''
 beforeAll(async () => {
-  w = await openWeb({ AUTH_RATE_LIMIT: '0' })
+  w = await openWeb({ AUTH_RATE_LIMIT: '0', OPERATORS: Operator })
   ours = await aHouse(w)
   theirs = await aHouse(w)
   postOfOurs = (await newThings(w, ours)).postId
@@ -132,6 +133,16 @@ const cases: Record<string, Case> = {
   'requests.list': { may: 'admin', with: (t) => ({ credential: t.keyId }), missing: 'done' },
   'posts.attempts': { ...read, with: (t) => ({ id: t.postId, limit: 10 }) },
 }
+
+/** Those of the installation's operators, who see all organisations: called with what, and how that ends. */
+const operatorCases: Record<string, Pick<Case, 'with' | 'own'>> = {
+  'operations.overview': {},
+  'operations.stuck': { with: () => ({ kind: 'overdue' }) },
+  'operations.pause': { with: (t) => ({ scope: 'channel', id: t.channelId }) },
+  'operations.resume': { with: (t) => ({ scope: 'channel', id: t.channelId }) },
+  'operations.retry': { with: (t) => ({ id: t.deliveryId }), own: 'nothing_to_retry' },
+  'operations.wake': { with: (t) => ({ id: t.deliveryId }), own: 'nothing_to_wake' },
+}
 /** Who calls without being a person, and new things of ours: a key that all are for, or the token that is among them. */
 async function programOf(kind: 'key' | 'token') {
   const things = await thingsOf(ours)
@@ -148,7 +159,7 @@ async function call(name: string, actor: Actor | null, things: Things): Promise<
   const [noun, verb] = name.split(' ')[0]!.split('.') as ['posts', 'get']
   const procedure = apiAs(w.installation, actor)[noun][verb] as (input: unknown) => Promise<unknown>
   try {
-    return { outcome: 'done', said: await procedure(cases[name]!.with?.(things)) }
+    return { outcome: 'done', said: await procedure({ ...cases, ...operatorCases }[name]!.with?.(things)) }
   } catch (error) {
     const { failure, detail, errors } = error as { failure?: string; detail?: string; errors?: unknown }
     return { outcome: failure ?? String(error), said: { detail, errors } }
@@ -188,7 +199,7 @@ async function belongings({ organisationId }: House) {
 }
 
 test('there is a case for each procedure', () => {
-  const named = Object.keys(cases).map((name) => name.split(' ')[0])
+  const named = Object.keys({ ...cases, ...operatorCases }).map((name) => name.split(' ')[0])
   expect([...new Set(named)].sort()).toEqual(Object.keys(appRouter._def.procedures).sort())
 })
 
@@ -254,6 +265,20 @@ describe.each(Object.entries(cases))('%s', (name, { may, key, own = 'done', miss
     const said = JSON.stringify(await call(name, ours.member, await thingsOf(ours)))
     for (const id of idNames) expect(said).not.toContain(foreign[id])
   })
+})
+
+test.each(Object.entries(operatorCases))('%s is there for operators alone', async (name, { own = 'done' }) => {
+  for (const role of roles) {
+    const member = { ...ours.member, role }
+    expect([role, (await call(name, member, await thingsOf(theirs))).outcome]).toEqual([role, 'not_found'])
+    const operator = { ...member, email: Operator.toUpperCase() }
+    expect([role, (await call(name, operator, await thingsOf(theirs))).outcome]).toEqual([role, own])
+  }
+  for (const kind of ['key', 'token'] as const) {
+    const { actor, things } = await programOf(kind)
+    expect([kind, (await call(name, { ...actor, name: Operator }, things)).outcome]).toEqual([kind, 'not_found'])
+  }
+  expect((await call(name, null, await thingsOf(theirs))).outcome).toBe('not_found')
 })
 
 test('every route of the public API answers to an id of somebody else as to one of nothing', async () => {
