@@ -11,15 +11,15 @@ export function useLive(posts: Moving[]): void {
   useRereading(() => posts.some((post) => isMoving(post, Date.now())))
 }
 
-/** Read the page again every 2 s while `isNeeded` says so, and the tab is in sight. */
-export function useRereading(isNeeded: () => boolean): void {
+/** Read the page again every 2 s (or `everyMs`) while `isNeeded` says so, and the tab is in sight. */
+export function useRereading(isNeeded: () => boolean, everyMs = EveryMs): void {
   const { state, revalidate } = useRevalidator()
   useEffect(() => {
     const timer = setInterval(() => {
       if (state === 'idle' && !document.hidden && isNeeded()) revalidate()
-    }, EveryMs)
+    }, everyMs)
     return () => clearInterval(timer)
-  }, [isNeeded, state, revalidate])
+  }, [isNeeded, everyMs, state, revalidate])
 }
 
 function isMoving({ date, deliveries }: Moving, nowMs: number): boolean {

@@ -1,5 +1,5 @@
 import { Form, Link, useLocation, useNavigation } from '@remix-run/react'
-import { Check, ChevronsUpDown, LogOut, Megaphone, Send, Settings } from 'lucide-react'
+import { Check, ChevronsUpDown, Gauge, LogOut, Megaphone, Send, Settings } from 'lucide-react'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { useAccount } from './account.ts'
 import { Logo } from './logo.tsx'
@@ -9,6 +9,7 @@ const places = [
   { to: '/channels', name: 'Channels', icon: Megaphone, under: /^\/channels/ },
   { to: '/settings/account', name: 'Settings', icon: Settings, under: /^\/settings/ },
 ]
+const operations = { to: '/operations', name: 'Operations', icon: Gauge, under: /^\/operations/ }
 
 /** What surrounds every page of a signed-in person: a bar at the side, or above and below on a small screen. */
 export function Shell({ children }: { children: ReactNode }) {
@@ -119,13 +120,14 @@ function Organisation() {
 
 function Places() {
   const { pathname } = useLocation()
+  const isOperator = useAccount()?.isOperator
   return (
     <nav
       aria-label="Main"
       className="fixed inset-x-0 bottom-0 z-20 border-t border-line bg-panel pb-[env(safe-area-inset-bottom)] md:static md:flex-1 md:border-0 md:p-0"
     >
       <ul className="flex md:flex-col md:gap-1">
-        {places.map(({ to, name, icon: Icon, under }) => (
+        {[...places, ...(isOperator ? [operations] : [])].map(({ to, name, icon: Icon, under }) => (
           <li key={to} className="flex-1 md:flex-none">
             <Link
               to={to}

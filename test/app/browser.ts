@@ -23,11 +23,18 @@ export function withChromium(): boolean {
 
 /**
  * A database, the web process, a worker and a browser. Whatever a page writes to its console as an error, a refusal
- * by the content security policy among them, fails `end`. With `hosts: 'two'` the API is at `baseUrl`, the pages are not.
+ * by the content security policy among them, fails `end`. With `hosts: 'two'` the API is at `baseUrl`, the pages are not;
+ * `operators` see /operations.
  */
-export async function browserSite({ hosts = 'one' }: { hosts?: 'one' | 'two' } = {}) {
+export async function browserSite({
+  hosts = 'one',
+  operators = '',
+}: {
+  hosts?: 'one' | 'two'
+  operators?: string
+} = {}) {
   const database = await testDatabase()
-  const site = await testSite(database.url)
+  const site = await testSite(database.url, { OPERATORS: operators })
   const baseUrl = hosts === 'two' ? `http://127.0.0.1:${site.port}` : site.appUrl
   site.env.BASE_URL = baseUrl
   const processes = await Promise.all([startWeb(site), startWorker(site)])

@@ -1,0 +1,116 @@
+import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
+import { useActionData, useLoaderData, useLocation } from '@remix-run/react'
+import { ById, ListStuck, Reach } from '../../server/forms.ts'
+import type { Api } from '../../server/router.ts'
+import { type Answer, answer, formOf, shown } from '../api.ts'
+import { Lateness } from '../ui/lateness.tsx'
+import { useRereading } from '../ui/live.ts'
+import { Networks, PausedChannels } from '../ui/networks.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Card, PageHead } from '../ui/page.tsx'
+import { Sending } from '../ui/sending.tsx'
+import { Stuck } from '../ui/stuck.tsx'
+import { Workers } from '../ui/workers.tsx'
+
+export const meta: MetaFunction = () => [{ title: 'Operations · Punctual' }]
+
+const PageLimit = 20
+const EveryMs = 10_000 // each time the whole ledger is counted
+
+export async function loader(args: LoaderFunctionArgs) {
+  const operations = await operationsOf(args)
+  const { stuck, cursor, said } = Object.fromEntries(new URL(args.request.url).searchParams)
+  const kind = ListStuck.shape.kind.catch('overdue').parse(stuck)
+  const [overview, list] = await Promise.all([
+    shown(operations.overview()),
+    shown(operations.stuck({ kind, limit: PageLimit, ...(cursor ? { cursor } : {}) })),
+  ])
+  const isFirstPage = !cursor
+  return json({ ...overview, now: new Date().toISOString(), kind, list, isFirstPage, said: saids[said ?? ''] ?? null })
+}
+
+const saids: Record<string, string> = {
+  pause: 'It is paused. What is being sent ends.',
+  resume: 'It goes on: what is due goes out now.',
+  retry: 'It is sent again now.',
+  wake: 'The workers are woken for it.',
+}
+
+export async function action(args: ActionFunctionArgs) {
+  const operations = await operationsOf(args)
+  const form = await formOf(args.request)
+  const intent = form.get('intent')
+  const { searchParams } = new URL(args.request.url)
+  const done = () => {
+    searchParams.set('said', String(intent))
+    return redirect(`/operations?${searchParams}`)
+  }
+  if (intent === 'pause' || intent === 'resume')
+    return answer(form, Reach, async (reach) => {
+      await operations[intent](reach)
+      return done()
+    })
+  if (intent === 'retry' || intent === 'wake')
+    return answer(form, ById, async (delivery) => {
+      await operations[intent](delivery)
+      return done()
+    })
+  throw json({ detail: 'This form is not one of ours.' }, 400)
+}
+
+/** To whoever is no operator this page is one that is not there. */
+async function operationsOf({ context: { api, member } }: LoaderFunctionArgs): Promise<Api['operations']> {
+  if (!member || !(await api.account.show()).isOperator) throw json(null, { status: 404 })
+  return api.operations
+}
+
+export default function Operations() {
+  const { said, states } = useLoaderData<typeof loader>()
+  const { key } = useLocation() // the same sentence is said again after the next press
+  useRereading(always, EveryMs)
+  return (
+    <>
+      <PageHead title="Operations" lead="The whole installation, all of its organisations." />
+      {said ? <Notice key={key}>{said}</Notice> : null}
+      <Problem />
+      <div className="space-y-6">
+        <Sending />
+        <Workers />
+        <Lateness />
+        <Stuck />
+        <Networks />
+        <PausedChannels />
+        <States states={states} />
+      </div>
+    </>
+  )
+}
+
+const always = () => true
+
+function Problem() {
+  const { result } = (useActionData() ?? {}) as Partial<Answer>
+  const problems = Object.values(result?.error ?? {}).flatMap((errors) => errors ?? [])
+  if (problems.length === 0) return null
+  return (
+    <p role="alert" className="mb-5 rounded-lg bg-bad/10 px-3.5 py-2.5 text-sm text-bad">
+      {problems.join(' ')}
+    </p>
+  )
+}
+
+function States({ states }: { states: { state: string; count: number }[] }) {
+  return (
+    <Card title="Deliveries by state">
+      {states.length === 0 ? <p className="text-sm text-muted">There is none yet.</p> : null}
+      <dl className="grid grid-cols-2 gap-x-6 gap-y-3 text-sm sm:grid-cols-4">
+        {states.map(({ state, count }) => (
+          <div key={state}>
+            <dt className="text-muted">{state.charAt(0).toUpperCase() + state.slice(1).replace('_', ' ')}</dt>
+            <dd className="text-lg font-semibold tabular-nums">{count.toLocaleString('en')}</dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  )
+}

@@ -1,0 +1,14 @@
+const units = [
+  { ms: 86_400_000, name: 'days' },
+  { ms: 3_600_000, name: 'h' },
+  { ms: 60_000, name: 'min' },
+  { ms: 1000, name: 's' },
+]
+
+/** A duration in milliseconds in the largest unit of which it has two, whole from ten on. */
+export function duration(ms: number): string {
+  const unit = units.find((unit) => ms >= 2 * unit.ms)
+  if (!unit) return `${Math.round(ms)} ms`
+  const amount = ms / unit.ms
+  return `${amount < 10 ? Number(amount.toFixed(1)) : Math.round(amount)} ${unit.name}`
+}

@@ -1,0 +1,133 @@
+import type { Stuck as StuckDelivery } from '../../server/operations.ts'
+import { NetworkMark, networkName } from './channel-mark.tsx'
+import { Instant } from './instant.tsx'
+import { useOperations } from './operations.ts'
+import { OrderForm } from './order-form.tsx'
+import { Paging } from './paging.tsx'
+import { Tab } from './tab.tsx'
+
+const kinds = [
+  { kind: 'overdue', name: 'Overdue', says: 'Due, and neither out nor waiting for a person.' },
+  { kind: 'uncertain', name: 'Uncertain', says: 'Sent, and nobody knows whether it arrived: the network is asked.' },
+  { kind: 'needs_review', name: 'Needs review', says: 'A person of the organisation must say whether it is there.' },
+  { kind: 'held', name: 'Held', says: 'A person of the organisation must connect the channel again.' },
+  {
+    kind: 'suspects',
+    name: 'Suspects',
+    says: 'A worker died at it. They are tried one at a time, three times at most.',
+  },
+] as const
+
+const states: Partial<Record<StuckDelivery['state'], string>> = {
+  scheduled: 'Scheduled',
+  claimed: 'Claimed',
+  sending: 'Being sent',
+  uncertain: 'Uncertain',
+  needs_review: 'Needs review',
+  held: 'Held',
+  failed: 'Failed',
+}
+
+/** Deliveries that do not go on, one kind at a time, with what an operator can do about each. */
+export function Stuck() {
+  const { stuck, kind, list, isFirstPage } = useOperations()
+  const { says } = kinds.find((one) => one.kind === kind)!
+  return (
+    <section aria-labelledby="stuck" className="rounded-2xl border border-line bg-panel shadow-sm">
+      <div className="space-y-3 px-5 py-4 sm:px-6">
+        <h2 id="stuck" className="font-semibold">
+          What is stuck
+        </h2>
+        <nav aria-label="What is stuck">
+          <ul className="-ml-3 flex flex-wrap gap-1">
+            {kinds.map((one) => (
+              <Tab
+                key={one.kind}
+                to={`/operations?stuck=${one.kind}`}
+                name={`${one.name} ${stuck[one.kind].toLocaleString('en')}`}
+                isCurrent={one.kind === kind}
+              />
+            ))}
+          </ul>
+        </nav>
+        <p className="text-sm text-muted">{says}</p>
+      </div>
+      {list.data.length > 0 ? (
+        <ol className="divide-y divide-line border-t border-line">
+          {list.data.map((delivery) => (
+            <li key={delivery.id} className="px-5 py-4 sm:px-6">
+              <StuckShown delivery={delivery} />
+            </li>
+          ))}
+        </ol>
+      ) : (
+        <p className="border-t border-line px-5 py-8 text-center text-sm text-muted">None.</p>
+      )}
+      <Paging
+        path="/operations"
+        filters={{ stuck: kind }}
+        isFirstPage={isFirstPage}
+        nextCursor={list.nextCursor}
+        names={{ first: 'To the oldest', next: 'Later ones' }}
+        className="border-t border-line px-5 py-4 sm:px-6"
+      />
+    </section>
+  )
+}
+
+function StuckShown({ delivery }: { delivery: StuckDelivery }) {
+  const { id, state, dueAt, nextAttemptAt, attempts, crashes, error, organisation, channel } = delivery
+  return (
+    <div className="flex flex-wrap items-start justify-between gap-3">
+      <div className="min-w-0 flex-1 basis-72">
+        <p id={`stuck-${id}`} className="flex items-start gap-2 font-medium">
+          <NetworkMark network={channel.network} className="mt-1 size-4 shrink-0 text-muted" />
+          <span className="min-w-0 break-words">
+            {channel.name} <span className="font-normal text-muted">of {organisation}</span>
+          </span>
+        </p>
+        <p className="mt-0.5 text-sm text-muted">
+          {states[state] ?? state} · {networkName(channel.network)} · due <Instant at={dueAt} form="exact" />
+          {attempts > 0 ? ` · ${attempts === 1 ? '1 attempt' : `${attempts} attempts`}` : ''}
+          {crashes > 0 ? ` · ${crashes === 1 ? '1 worker' : `${crashes} workers`} died` : ''}
+          {nextAttemptAt ? (
+            <>
+              {' '}
+              · next <Instant at={nextAttemptAt} form="exact" />
+            </>
+          ) : null}
+          {channel.isPaused ? ' · its channel is paused' : ''}
+        </p>
+        {error ? (
+          <p className="mt-1 break-words text-sm">
+            {error.message} <span className="text-muted">{error.nextStep}</span>
+          </p>
+        ) : null}
+        <code className="mt-1 block break-all font-mono text-xs text-muted">{id}</code>
+      </div>
+      <Orders delivery={delivery} />
+    </div>
+  )
+}
+
+function Orders({ delivery: { id, state, isDue, channel } }: { delivery: StuckDelivery }) {
+  const about = { describedBy: `stuck-${id}` }
+  const ofChannel = { scope: 'channel', id: channel.id }
+  return (
+    <div className="flex flex-wrap gap-2">
+      {state === 'failed' ? (
+        <OrderForm intent="retry" fields={{ id }} {...about}>
+          Retry
+        </OrderForm>
+      ) : null}
+      {isDue ? (
+        <OrderForm intent="wake" fields={{ id }} {...about}>
+          Wake now
+        </OrderForm>
+      ) : null}
+      <OrderForm intent={channel.isPaused ? 'resume' : 'pause'} fields={ofChannel} {...about}>
+        {channel.isPaused ? 'Resume channel' : 'Pause channel'}
+      </OrderForm>
+    </div>
+  )
+}
