@@ -54,7 +54,9 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
       await Promise.all([outbound.close(), end()])
       process.exit(reason === 'asked' ? 0 : 1)
     }
-    worker = await startedAnew(options)
+    const anew = await Promise.race([startedAnew(options), asked])
+    if ('reason' in anew) process.exit(0) // nothing is under way
+    worker = anew
   }
 }
 
