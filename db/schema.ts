@@ -342,6 +342,7 @@ export const deliveries = pgTable(
     index('deliveries_head').on(t.channelId, t.dueAt, t.id).where(sql`state = 'scheduled'`), // claim
     index('deliveries_ready').on(t.readyAt).where(sql`state = 'scheduled'`), // the alarm, the reaper
     index('deliveries_leased').on(t.leaseUntil).where(sql`state in ('claimed', 'sending')`), // the heartbeat, the reaper
+    index('deliveries_for_a_person').on(t.state).where(sql`state in ('held', 'needs_review')`), // the metrics, the operators' page
     index('deliveries_look').on(t.lookAt).where(sql`state = 'uncertain'`), // the reaper
     check('published_has_evidence', sql`(state = 'published') = (published_at is not null and evidence is not null)`),
     check('under_way_has_lease', sql`(state in ('claimed', 'sending')) = (lease_token is not null)`),

@@ -14,6 +14,8 @@ type Ledger = {
   claimed: number
   sending: number
   uncertain: number
+  held: number
+  needsReview: number
   workersAlive: number
   heartbeatSeconds: number | null // null: no worker is known
   paused: number
@@ -48,9 +50,12 @@ export function watchLedger(registry: Registry, db: Db, log: Logger): void {
     })
   gauges(
     'punctual_deliveries',
-    `Deliveries that are under way or should be, by state; \`due\` are scheduled ones whose hour has come, counted to ${CountAtMost}`,
+    `Deliveries that are under way, should be or wait for a person, by state; \`due\` are scheduled ones whose hour has come, counted to ${CountAtMost}`,
     'state',
-    ({ due, claimed, sending, uncertain }) => ({ due, claimed, sending, uncertain }),
+    ({ due, claimed, sending, uncertain, held, needsReview }) => ({
+      ...{ due, claimed, sending, uncertain, held },
+      needs_review: needsReview,
+    }),
   )
   gauge(
     'punctual_overdue_oldest_seconds',
@@ -115,6 +120,9 @@ async function readLedger(db: Db): Promise<Ledger> {
     ), under_way as (
       select count(*) filter (where state = 'claimed') as claimed, count(*) filter (where state = 'sending') as sending
       from deliveries where state in ('claimed', 'sending')
+    ), for_a_person as (
+      select count(*) filter (where state = 'held') as held, count(*) filter (where state = 'needs_review') as needs_review
+      from deliveries where state in ('held', 'needs_review')
     ), at_work as (
       select count(*) filter (where seen_at > now() - interval '30 s') as alive, min(seen_at) as silent_since
       from workers where gone_at is null
@@ -122,11 +130,11 @@ async function readLedger(db: Db): Promise<Ledger> {
     select
       coalesce((select sum(n) from waiting), 0)::int as due,
       coalesce((select extract(epoch from now() - min(since)) from free), 0)::float8 as "overdueSeconds",
-      claimed::int, sending::int,
+      claimed::int, sending::int, held::int, needs_review::int as "needsReview",
       (select count(*) from deliveries where state = 'uncertain')::int as uncertain,
       alive::int as "workersAlive", extract(epoch from now() - silent_since)::float8 as "heartbeatSeconds",
       (paused_at is not null)::int as paused, (restored_at is not null)::int as restored,
       (select count(*) from networks where paused_at is not null)::int as "networksPaused"
-    from under_way, at_work, installation`)
+    from under_way, for_a_person, at_work, installation`)
   return read!
 }

@@ -35,6 +35,7 @@ test('the ledger is told of: what is due, for how long it could have been out, w
     ] as const),
   ])
     await aDelivery(db, { organisationId, channelId, dueAt: ago(minutes) })
+  await aDelivery(db, { organisationId, channelId: free, dueAt: ago(9), state: 'held' })
   await db.execute(sql`
     insert into workers (owner, host, pid, concurrency, seen_at, gone_at) values
       ('a', 'one', 1, 50, now(), null), ('b', 'two', 2, 50, now() - interval '40 s', null),
@@ -51,6 +52,8 @@ test('the ledger is told of: what is due, for how long it could have been out, w
   expect(figure('punctual_networks_paused')).toBe(0)
   expect(figure('punctual_deliveries', { state: 'due' })).toBe(4)
   expect(figure('punctual_deliveries', { state: 'uncertain' })).toBe(0)
+  expect(figure('punctual_deliveries', { state: 'held' })).toBe(1)
+  expect(figure('punctual_deliveries', { state: 'needs_review' })).toBe(0)
   expect(figure('punctual_overdue_oldest_seconds')).toBeGreaterThanOrEqual(300)
   expect(figure('punctual_overdue_oldest_seconds')).toBeLessThan(330)
   expect(figure('punctual_workers_alive')).toBe(1)

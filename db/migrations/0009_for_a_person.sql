@@ -1,0 +1,1 @@
+CREATE INDEX "deliveries_for_a_person" ON "deliveries" USING btree ("state") WHERE state in ('held', 'needs_review');
