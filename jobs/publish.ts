@@ -204,7 +204,6 @@ async function settleFailed(
 ): Promise<void> {
   const { db, times, log } = deps
   const verdict = verdictOf(error, intended)
-  deps.tally.failed()
   const { code, message, nextStep, status, reply } = verdict
   const explained = { code, message, nextStep }
   const ending: Ending = { outcome: code === 'internal' ? 'internal' : verdict.verdict, message, status, reply }
@@ -228,12 +227,13 @@ async function settleFailed(
   return postpone(db, times, channel, wait, ending)
 }
 
-function count({ metrics }: Deps, { network }: Claimed, outcome: Outcome, gate: Gate): void {
+function count({ metrics, tally }: Deps, { network }: Claimed, outcome: Outcome, gate: Gate): void {
   if (outcome.kind === 'lost' && !gate.closed) metrics.leaseLost()
   if (outcome.kind !== 'failed') {
     metrics.attemptEnded(network, endings[outcome.kind])
     return
   }
+  tally.failed()
   const { code, verdict, status } = verdictOf(outcome.error, outcome.intended)
   metrics.attemptEnded(network, code === 'internal' ? code : verdict)
   if (status === 429) metrics.limited(network)

@@ -11,8 +11,18 @@ import type { Times } from './times.ts'
 const ChannelsPerTick = 500
 const CrashesAtMost = 3
 
-/** What one tick took from dead workers and woke: how many deliveries, and the dead. */
-export type Reaped = { rescheduled: number; uncertain: number; givenUp: number; woken: number; dead: string[] }
+/** A delivery that was taken from a dead worker, and what has become of it. */
+export type Taken = {
+  id: string
+  state: string
+  attemptNo: number
+  organisationId: string
+  postId: string
+  channelId: string
+}
+
+/** What one tick did: the dead, what was taken from them, and how much was woken that had lost its wake-up. */
+export type Reaped = { dead: string[]; taken: Taken[]; woken: number }
 
 /**
  * Give a dead worker's deliveries to the living, and wake what has lost its wake-up. Safe at any time, in any number of processes.
@@ -27,17 +37,8 @@ export async function reap({ times, networks, at }: Pick<Deps, 'times' | 'networ
   const woken = await wakeForgotten(db, dead.length > 0 ? 0 : times.overdueMs)
   await forgetDead(db, dead)
   await eraseCredentials(db)
-  const count = (state: string) => taken.filter((row) => row.state === state).length
-  return {
-    rescheduled: count('scheduled'),
-    uncertain: count('uncertain'),
-    givenUp: count('failed') + count('needs_review'),
-    woken,
-    dead,
-  }
+  return { dead, taken, woken }
 }
-
-type Taken = { id: string; state: string; organisationId: string; postId: string; channelId: string }
 
 async function takeOver(
   db: Db,
@@ -82,7 +83,7 @@ async function takeOver(
         update attempts a set ended_at = now(),
           outcome = case when a.intended_at is null then 'lost' else 'unknown' end, message = ${goneError.message}
         from settled s where a.delivery_id = s.id and a.no = s.attempt_no and a.ended_at is null)
-      select id, state, organisation_id as "organisationId", post_id as "postId", channel_id as "channelId" from settled`)
+      select id, state, attempt_no as "attemptNo", organisation_id as "organisationId", post_id as "postId", channel_id as "channelId" from settled`)
     const taken = [...rows]
     at('reaping')
     await tellAll(

@@ -197,9 +197,11 @@ function settings(concurrency: number, log: Logger) {
 
 async function tick(deps: Deps, db: Db, heard: { reaperAt: number }): Promise<void> {
   heard.reaperAt = Date.now()
-  const { dead, ...counts } = await reap(deps, db)
-  deps.metrics.takenOver(counts.rescheduled + counts.uncertain + counts.givenUp)
-  if (dead.length > 0 || Object.values(counts).some((count) => count > 0)) deps.log.warn({ dead, ...counts }, 'reaped')
+  const { dead, taken, woken } = await reap(deps, db)
+  deps.metrics.takenOver(taken.length)
+  for (const { id: delivery, attemptNo: attempt, organisationId: organisation, postId: post, state } of taken)
+    deps.log.warn({ organisation, post, delivery, attempt, state }, 'taken from a worker that is gone')
+  if (dead.length + woken > 0) deps.log.warn({ dead, taken: taken.length, woken }, 'reaped')
 }
 
 // A database that is away says nothing of this worker: the canary counts again once it can be sent.
