@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../../db/client.ts'
+import { limit } from '../../jobs/pause.ts'
 import { wakeAtDue } from '../../jobs/queue.ts'
 import { aChannel, anOrganisation } from '../builders.ts'
 import { networkNames } from './networks.ts'
@@ -12,9 +13,11 @@ export type Crowd = { organisationId: string; key: string; channelIds: string[] 
 export type Wanted = { count: number; from: Date; spreadMs: number; atRandom?: boolean; withJobs?: boolean }
 
 const BatchSize = 10_000
+const AtOnce = 100 // the cap of real networks (jobs/networks), which costs a lock even where it does not bind
 
 export async function aCrowd({ db, secretKey }: Site, channels = 200): Promise<Crowd> {
   const { organisationId, key } = await anOrganisation(db)
+  for (const network of networkNames) await limit(db, network, AtOnce)
   const channelIds: string[] = []
   for (let i = 0; i < channels; i++)
     channelIds.push(await aChannel(db, secretKey, { organisationId, network: networkNames[i % networkNames.length]! }))
