@@ -162,7 +162,7 @@ async function runTasks(
       }
   })
   const runner = await runQueue({
-    connectionString: databaseUrl,
+    connectionString: notWaitingForTheDisk(databaseUrl),
     taskList,
     events,
     noHandleSignals: true,
@@ -173,6 +173,14 @@ async function runTasks(
     throw error
   })
   return runner
+}
+
+// A job that was fetched or done is no loss when PostgreSQL itself is killed: it is a wake-up, and runs once more.
+function notWaitingForTheDisk(databaseUrl: string): string {
+  const url = new URL(databaseUrl)
+  const given = url.searchParams.get('options')
+  url.searchParams.set('options', `${given ? `${given} ` : ''}-c synchronous_commit=off`)
+  return url.href
 }
 
 function settings(concurrency: number, log: Logger) {
