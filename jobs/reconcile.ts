@@ -25,7 +25,8 @@ export type Looking = SealedChannel & {
   isTooOld: boolean
 }
 
-type Finding =
+/** What a reading found. */
+export type Finding =
   | { kind: 'found'; publication: Publication }
   | { kind: 'absent' }
   | { kind: 'repeat' } // a keyed network: the same again is the same post
@@ -109,7 +110,8 @@ async function find(deps: Deps, network: Network, looking: Looking): Promise<Pub
   return network.find!({ publishKey, prepared: JSON.parse(looking.prepared), since, isTaken }, session)
 }
 
-async function settle(deps: Deps, looking: Looking, finding: Finding): Promise<void> {
+/** Write down what a reading found, if it is still the one that counts. */
+export async function settle(deps: Deps, looking: Looking, finding: Finding): Promise<void> {
   const { db, times, networks, log } = deps
   if (finding.kind === 'found') return recordFound(deps, looking, finding.publication)
   if (finding.kind === 'unknowable') return leaveToPerson(db, looking, finding.error)

@@ -1,0 +1,105 @@
+import type { Row } from './rows.ts'
+import { type Stage, times, Unit } from './stage.ts'
+import type { Look, Mind, State, Work } from './steps.ts'
+import { type Flight, msOf, openFlights, rowOf } from './truth.ts'
+
+/**
+ * What of a state decides all that can follow, as text: without ids, tokens and instants, and the same whichever of two
+ * workers is called the first.
+ */
+export function formOf(stage: Stage, state: State): string {
+  const there = formFrom(stage, state, state.minds)
+  if (state.minds.length !== 2) return there
+  return [there, formFrom(stage, state, state.minds.toReversed())].sort()[0]!
+}
+
+function formFrom(stage: Stage, state: State, minds: Mind[]): string {
+  const { rows, truth, deaths, deeds } = state
+  const who = (owner: unknown) => {
+    const w = minds.findIndex((mind) => mind.owner === owner)
+    return owner === null ? null : w < 0 ? 'gone' : w
+  }
+  const deliveries = stage.deliveryIds.map((id) => rowOf(rows, id))
+  const byHour = deliveries.filter((row) => !isOver(row)).toSorted((a, b) => msOf(a.due_at) - msOf(b.due_at))
+  return JSON.stringify([
+    ...[deaths, deeds],
+    byHour.map(({ id }) => stage.deliveryIds.indexOf(id as string)),
+    deliveries.map((row) => deliveryForm(stage, state, row, who)),
+    [...new Set(truth.flights.flatMap((flight) => flightForm(stage, state, flight)))].sort(),
+    rows.channels.map((row) => [
+      ...[row.status, ahead(stage, row.paused_until), row.paused_at !== null, row.credential !== null],
+    ]),
+    rows.workers.map(({ owner, gone_at }) => `${who(owner)} ${gone_at !== null}`).sort(),
+    minds.map(({ isAlive, work, look }) => [
+      isAlive,
+      work && workForm(stage, state, work),
+      look && lookForm(stage, state, look),
+    ]),
+  ])
+}
+
+function deliveryForm(stage: Stage, { rows, truth }: State, row: Row, who: (owner: unknown) => unknown): unknown[] {
+  if (isOver(row)) return [row.state]
+  const isLeased = row.lease_until !== null
+  return [
+    ...[row.state, row.maybe_out, row.crash_count, row.look_token !== null, row.absent_at !== null],
+    ...[row.due_at, row.next_attempt_at, row.look_at].map((instant) => ahead(stage, instant)),
+    ...[who(row.lease_owner), isLeased && Math.max(away(stage, row.lease_until), -1)],
+    wasTried(rows.attempts, row),
+    sinceIntent(stage, rows.attempts, row),
+    truth.asked[row.id as string] === null,
+  ]
+}
+
+function flightForm(stage: Stage, { rows, truth }: State, flight: Flight): string[] {
+  const { deliveryId, bytes, fate, until, isExcused } = flight
+  const row = rowOf(rows, deliveryId)
+  if (isOver(row) || (fate === 'lost' && !openFlights(stage, truth, deliveryId).includes(flight))) return []
+  const untilIn = fate === 'flying' ? (until - stage.nowMs) / Unit : 0
+  return [JSON.stringify([stage.deliveryIds.indexOf(deliveryId), fate, isExcused, row.prepared === bytes, untilIn])]
+}
+
+// A claim that has lost its lease changes nothing any more, unless something of it is yet to be sent or proved.
+function workForm(stage: Stage, { rows, truth }: State, { claimed, phase, bytes, canBegin, flight }: Work): unknown {
+  const { id, leaseToken, channelId, credentialVersion } = claimed
+  const hasLease = rowOf(rows, id).lease_token === leaseToken
+  const fate = phase === 'sent' ? truth.flights[flight]!.fate : null
+  if (!hasLease && !canBegin && (fate === null || fate === 'lost')) return 'idle'
+  const isCurrent = rows.channels.find((row) => row.id === channelId)!.credential_version === credentialVersion
+  const { text } = JSON.parse(bytes) as { text: string }
+  const about = [stage.deliveryIds.indexOf(id), phase, fate, hasLease, canBegin]
+  return hasLease ? [...about, isCurrent, text === truth.asked[id]] : about
+}
+
+function lookForm(stage: Stage, { rows }: State, { looking, wasShown }: Look): unknown {
+  const hasToken = rowOf(rows, looking.id).look_token === looking.lookToken
+  return [stage.deliveryIds.indexOf(looking.id), hasToken, wasShown, hasToken && [looking.isSecond, looking.isTooOld]]
+}
+
+// In units from now; what is past by more than a day is past by a thousand.
+function away({ nowMs }: Stage, instant: unknown): number {
+  const units = (msOf(instant) - nowMs) / Unit
+  return units < -times.giveUpMs / Unit ? -1000 : units
+}
+
+// Of an instant that only says "not before": all that has come is the same.
+function ahead(stage: Stage, instant: unknown): number | null {
+  if (instant === null) return null
+  const units = away(stage, instant)
+  return units === -1000 ? units : Math.max(units, 0)
+}
+
+function sinceIntent(stage: Stage, attempts: Row[], { id, attempt_no, state }: Row): number | null {
+  if (state !== 'sending' && state !== 'uncertain') return null
+  const last = attempts.find((one) => one.delivery_id === id && one.no === attempt_no)!
+  const units = away(stage, last.intended_at)
+  if (state === 'uncertain') return units === -1000 ? units : 0
+  return stage.kind === 'blind' ? 0 : Math.max(units, -(times.sendMs + times.firstLookMs) / Unit)
+}
+
+// Whether it fails or is put before a person when it is too late.
+function wasTried(attempts: Row[], { id, due_at }: Row): boolean {
+  return attempts.some((one) => one.delivery_id === id && msOf(one.started_at) >= msOf(due_at))
+}
+
+const isOver = ({ state }: Row) => state === 'published' || state === 'cancelled'

@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { formOf } from './form.ts'
+import { peopleSteps } from './people.ts'
+import { kinds, onStage, type Stage } from './stage.ts'
+import { engineSteps, rareSteps, type State, type Step } from './steps.ts'
+import { comeToAnEnd, firstState, type Seen, take } from './walk.ts'
+
+// To see a failure again: PROPERTY_SEED=… with the number that the run has printed.
+
+const Seed = Number(process.env.PROPERTY_SEED ?? 20_260_801)
+const WithinMs = Number(process.env.WALK_MS ?? 60_000)
+const Minute = 60_000
+
+test.each(kinds)(
+  '%s: three workers, two channels and six deliveries: wherever chance leads, what must hold holds',
+  {
+    timeout: 10 * Minute,
+  },
+  async (kind) => {
+    process.stdout.write(`PROPERTY_SEED=${Seed}\n`)
+    let steps = 0
+    let walks = 0
+    await onStage({ kind, channels: 2, deliveries: 3 }, async (stage) => {
+      const first = await firstState(stage, 3)
+      const walk = async (choices: number[]) => {
+        let here: Seen = { state: first, form: formOf(stage, first), path: [] }
+        for (const choice of choices) {
+          here = await take(stage, here, chosen(stage, here.state, choice))
+          steps++
+        }
+        await comeToAnEnd(stage, here, new Set())
+        walks++
+      }
+      const choices = fc.array(fc.nat(999_999), { minLength: 20, maxLength: 120, size: 'max' })
+      await fc.assert(fc.asyncProperty(choices, walk), {
+        ...{ seed: Seed, numRuns: 1000, interruptAfterTimeLimit: WithinMs },
+      })
+    })
+    process.stdout.write(`${kind}: ${steps} steps in ${walks} walks\n`)
+    expect(walks).toBeGreaterThan(0)
+  },
+)
+
+// Most steps are the engine's, or people would have undone everything before anything is sent.
+function chosen(stage: Stage, state: State, choice: number): Step {
+  const kindOf = choice % 10
+  const people = kindOf === 0 ? peopleSteps(stage, state) : []
+  const steps = people.length > 0 ? people : kindOf === 1 ? rareSteps(stage, state) : engineSteps(stage, state)
+  return steps[Math.floor(choice / 10) % steps.length]!
+}

@@ -1,0 +1,161 @@
+import { eq, sql } from 'drizzle-orm'
+import { pino } from 'pino'
+import type { Db } from '../../db/client.ts'
+import { readEnv } from '../../db/env.ts'
+import { memberships } from '../../db/schema.ts'
+import { showPresence } from '../../jobs/presence.ts'
+import type { Deps } from '../../jobs/session.ts'
+import { times as realTimes, type Times } from '../../jobs/times.ts'
+import { install } from '../../server/installation.ts'
+import type { Api } from '../../server/router.ts'
+import { aChannel, anOrganisation, someDeliveries } from '../builders.ts'
+import { testDatabase } from '../database.ts'
+import { fakeNetwork } from '../fake-network.ts'
+import { testSite } from '../processes.ts'
+import { apiAs, memberWith } from '../server/web.ts'
+import { openRows } from './rows.ts'
+
+// Where the model is played: the real ledger and the real statements, in one transaction whose now() stands still. Time
+// passes by moving every instant of the rows back. A state of it can be read as JSON and put there again.
+
+/** Two-step is the same to the ledger as readable. */
+export const kinds = ['keyed', 'readable', 'blind'] as const
+export type Kind = (typeof kinds)[number]
+
+/** All instants of the model are whole units from now, so that two states are the same or are not. */
+export const Unit = 60_000
+
+/** The shortest times that keep the order of those of jobs/times.ts. */
+export const times: Times = {
+  ...realTimes,
+  leaseMs: Unit,
+  claimedAtMostMs: 2 * Unit,
+  sendingAtMostMs: Unit,
+  beginMs: 0, // what has not begun when time passes does not begin any more
+  sendMs: Unit,
+  firstLookMs: Unit,
+  settlesWithinMs: Unit,
+  lookLeaseMs: Unit,
+  backoffMs: [Unit],
+  goneMs: 0,
+  overdueMs: 0,
+  graceAfterRestartMs: 0,
+}
+
+/** What steps are taken on. */
+export type Stage = Awaited<ReturnType<typeof openRows>> & {
+  tx: Db
+  api: Api
+  kind: Kind
+  nowMs: number
+  channelIds: string[]
+  deliveryIds: string[]
+  depsOf: (owner: string) => Deps
+  /** Exactly these workers are alive. */
+  present: (owners: string[]) => Promise<void>
+}
+
+/** Play on channels of `kind` with `deliveries` each, all due now, the first ones first; nothing of it stays. */
+export async function onStage(
+  { kind, channels, deliveries }: { kind: Kind; channels: number; deliveries: number },
+  play: (stage: Stage) => Promise<void>,
+): Promise<void> {
+  const database = await testDatabase({ connections: 1 })
+  const site = await testSite(database.url)
+  const { installation, end } = await install(readEnv(site.env))
+  try {
+    const { organisationId } = await anOrganisation(database.db)
+    const [membership] = await database.db
+      .select()
+      .from(memberships)
+      .where(eq(memberships.organisationId, organisationId))
+    const member = await memberWith(installation, { organisationId, accountId: membership!.accountId })
+    const channelIds: string[] = []
+    for (let i = 0; i < channels; i++)
+      channelIds.push(await aChannel(database.db, site.secretKey, { organisationId, network: kind }))
+    await withoutQueue(database.db)
+    const networks = { [kind]: networkOf(kind) }
+    await inStandingTime(database.db, async (tx, nowMs) => {
+      const wanted = channelIds.flatMap((channelId) =>
+        Array.from({ length: deliveries }, () => ({ organisationId, channelId, dueAt: new Date(nowMs), text: 'a' })),
+      )
+      await tx.execute(sql`savepoint empty`)
+      const deliveryIds = await someDeliveries(tx, wanted)
+      const api = apiAs({ ...installation, db: tx, networks }, member)
+      await play({
+        ...(await openRows(tx)),
+        present: presenceOn(tx),
+        tx,
+        api,
+        kind,
+        nowMs,
+        channelIds,
+        deliveryIds,
+        depsOf: (owner) => depsOf(tx, networks, owner),
+      })
+    })
+  } finally {
+    await end()
+    await site.end()
+    await database.end()
+  }
+}
+
+// Jobs are wake-ups, which the model does without: it may do at any time what a wake-up would have it do.
+async function withoutQueue(db: Db): Promise<void> {
+  await db.execute(sql`
+    create or replace function graphile_worker.add_jobs(specs graphile_worker.job_spec[], job_key_preserve_run_at boolean default false)
+    returns setof graphile_worker._private_jobs language sql as 'select * from graphile_worker._private_jobs where false'`)
+}
+
+function networkOf(kind: Kind) {
+  const network = fakeNetwork({
+    name: kind,
+    url: 'http://127.0.0.1:9',
+    repeatedSend: kind,
+    settlesWithinMs: times.settlesWithinMs,
+  })
+  const limits = { textLength: 500, textUnit: 'characters' as const, mediaCount: 4, mediaTypes: [] }
+  const shown = { name: kind, handle: null, url: null, pictureUrl: null, limits, credential: { token: 'good' } }
+  const connect = async (_: unknown, __: unknown, known?: string) => ({ remoteAccount: known!, ...shown })
+  return { ...network, connecting: { by: 'form' as const, connect } }
+}
+
+// The rows have milliseconds: a now() with microseconds would be before or after what was written to be now.
+async function inStandingTime(db: Db, play: (tx: Db, nowMs: number) => Promise<void>): Promise<void> {
+  const over = new Error('over')
+  for (let isPlayed = false; !isPlayed; )
+    await db
+      .transaction(async (tx) => {
+        const [now] = await tx.execute<{ ms: string; isWhole: boolean }>(sql`
+          select floor(extract(epoch from now()) * 1000)::text as ms, extract(microseconds from now())::bigint % 1000 = 0 as "isWhole"`)
+        if (!now!.isWhole) throw over
+        isPlayed = true
+        await play(tx as unknown as Db, Number(now!.ms))
+        throw over
+      })
+      .catch((error: unknown) => {
+        if (error !== over) throw error
+      })
+}
+
+function depsOf(db: Db, networks: Deps['networks'], owner: string): Deps {
+  const uncounted = { published: () => {} }
+  const log = pino({ level: 'silent' })
+  return {
+    ...{ db, owner, times, networks, log, at: () => {} },
+    metrics: uncounted,
+    tally: uncounted,
+  } as unknown as Deps
+}
+
+function presenceOn(tx: Db): Stage['present'] {
+  let alive = ''
+  return async (owners) => {
+    const wanted = owners.toSorted().join()
+    if (wanted === alive) return
+    await tx.execute(sql`select pg_advisory_unlock_all()`)
+    for (const owner of owners) await showPresence(tx, owner)
+    alive = wanted
+  }
+}

@@ -1,0 +1,95 @@
+import type { Row, Rows } from './rows.ts'
+import { type Stage, times } from './stage.ts'
+
+// What is true outside the ledger: what left for the network, what it shows, what people were told. The ledger cannot
+// see it, and is measured by it.
+
+/** One send. `flying`: it may yet be shown; `shown`: the network has it; `lost`: it never will. */
+export type Flight = {
+  deliveryId: string
+  no: number
+  bytes: string
+  fate: 'flying' | 'shown' | 'lost'
+  until: number
+  isExcused: boolean
+}
+
+/** `asked`: the text that a person was last told will go out, by delivery; null: cancelled. */
+export type Truth = { flights: Flight[]; asked: Record<string, string | null> }
+
+/** Thrown when something that must hold does not. */
+export class Broken extends Error {}
+
+export const rowOf = (rows: Rows, id: string): Row => rows.deliveries.find((row) => row.id === id)!
+export const msOf = (instant: unknown): number => Date.parse(instant as string)
+
+/** The flights of a delivery of which the ledger must assume that they may be out: no answer, reading or person has said otherwise. */
+export function openFlights({ kind }: Stage, { flights }: Truth, deliveryId: string): Flight[] {
+  // That a readable one is lost can be read; of the others nobody ever knows.
+  return flights.filter(
+    (one) => one.deliveryId === deliveryId && !one.isExcused && (one.fate !== 'lost' || kind !== 'readable'),
+  )
+}
+
+/** I2 and I3 at the moment at which the first byte leaves. */
+export function checkSend(stage: Stage, truth: Truth, rows: Rows, deliveryId: string, bytes: string): void {
+  const { nowMs, kind } = stage
+  const row = rowOf(rows, deliveryId)
+  const before = openFlights(stage, truth, deliveryId)
+  if (kind !== 'keyed' && before.length > 0) throw new Broken('I2: sent again while the one before may be out')
+  if (before.some((one) => one.bytes !== bytes))
+    throw new Broken('I2: other bytes under the same key while the first may be out')
+  if (before.some((one) => one.until - times.settlesWithinMs > nowMs))
+    throw new Broken('I2: sent again while the first call may be under way')
+  if (msOf(row.due_at) > nowMs) throw new Broken('I3: sent before its hour')
+  const { text } = JSON.parse(bytes) as { text: string }
+  const asked = truth.asked[deliveryId]
+  if (before.length === 0 && text !== asked) throw new Broken(`I3: sent ${text} where the person was told ${asked}`)
+}
+
+/** I5 of the delivery that was just claimed, by the rows before. */
+export function checkOrder({ nowMs }: Stage, rows: Rows, deliveryId: string): void {
+  const claimed = rowOf(rows, deliveryId)
+  const place = (row: Row) => `${new Date(msOf(row.due_at)).toISOString()} ${row.id}`
+  const isReady = (row: Row) =>
+    row.state === 'scheduled' && msOf(row.ready_at) <= nowMs && msOf(row.due_at) >= nowMs - times.giveUpMs
+  for (const row of rows.deliveries)
+    if (row.channel_id === claimed.channel_id && isReady(row) && place(row) < place(claimed))
+      throw new Broken('I5: claimed before an older one of its channel')
+}
+
+/** What must hold in every state, and from one to the next. */
+export function checkState(stage: Stage, truth: Truth, before: Rows | null, rows: Rows): void {
+  for (const row of rows.deliveries) {
+    const id = row.id as string
+    const state = row.state as string
+    const flights = truth.flights.filter((one) => one.deliveryId === id)
+    if (
+      openFlights(stage, truth, id).length > 0 &&
+      !row.maybe_out &&
+      !['sending', 'uncertain', 'needs_review', 'published'].includes(state)
+    )
+      throw new Broken(`I6: ${state}, though it may be out`)
+    const isProved = row.evidence === 'answered' || row.evidence === 'found'
+    if (isProved && !flights.some(({ fate }) => fate === 'shown'))
+      throw new Broken(`I6: ${row.evidence}, and the network does not have it`)
+    if ((state === 'published') !== (row.evidence !== null))
+      throw new Broken(`I6: ${state} with evidence ${row.evidence}`)
+    if (truth.asked[id] === null && !['cancelled', 'published'].includes(state))
+      throw new Broken(`I3: ${state} after it was cancelled`)
+    if (before && rowOf(before, id).state === 'published' && state !== 'published')
+      throw new Broken(`I6: published became ${state}`)
+    checkAttempts(rows, row)
+  }
+}
+
+function checkAttempts(rows: Rows, row: Row): void {
+  const attempts = rows.attempts.filter((one) => one.delivery_id === row.id)
+  const open = attempts.filter((one) => one.ended_at === null)
+  if (attempts.length !== row.attempt_no) throw new Broken(`${attempts.length} attempts of ${row.attempt_no}`)
+  if (attempts.some((one) => (one.ended_at === null) !== (one.outcome === null)))
+    throw new Broken('an attempt ended without an outcome')
+  const isAtWork = row.state === 'claimed' || row.state === 'sending'
+  if (open.length !== (isAtWork ? 1 : 0) || open.some((one) => one.no !== row.attempt_no))
+    throw new Broken(`${open.length} open attempts of a ${row.state} delivery`)
+}
