@@ -24,6 +24,9 @@ import type { Installation } from './trpc.ts'
 
 type RemixBuild = Parameters<typeof createRequestHandler>[0]['build']
 
+/** Leaving: it still answers, and `/readyz` says that nobody is to be sent here; closing: it ends what is under way. */
+export type Phase = 'serving' | 'leaving' | 'closing'
+
 /** What the process tells the app beside the installation. `build` is Remix's, imported by its path at run time. */
 export type Serving = {
   installation: Installation
@@ -32,7 +35,7 @@ export type Serving = {
   build: RemixBuild
   publicDir: string // static files: `build/` in it never changes under a name
   metrics: WebMetrics | null // null: nobody asks for them
-  isDraining: () => boolean
+  phase: () => Phase
 }
 
 /** The whole web process as an Express app: health, public API, files, pages, in this order. */
@@ -91,12 +94,8 @@ function withoutGuessing(_req: express.Request, res: express.Response, next: exp
 }
 
 // Why it is not ready is said in words: the operator reads it before anything else.
-async function ready(
-  { installation, isDraining }: Serving,
-  _req: express.Request,
-  res: express.Response,
-): Promise<void> {
-  const why = isDraining() ? 'draining' : await reasonNotReady(installation)
+async function ready({ installation, phase }: Serving, _req: express.Request, res: express.Response): Promise<void> {
+  const why = phase() === 'serving' ? await reasonNotReady(installation) : 'draining'
   res
     .status(why ? 503 : 200)
     .set('Cache-Control', 'no-store')
@@ -112,10 +111,10 @@ async function reasonNotReady({ db }: Installation): Promise<string | null> {
   }
 }
 
-function refuseWhileDraining({ installation, isDraining }: Serving): express.RequestHandler {
+function refuseWhileDraining({ installation, phase }: Serving): express.RequestHandler {
   return (req, res, next) => {
-    if (!isDraining()) return next()
-    res.set('Connection', 'close')
+    if (phase() !== 'serving') res.set('Connection', 'close') // the next one goes to another process
+    if (phase() !== 'closing') return next()
     const failure = new Failure('unavailable', { retryAfterSeconds: 5 })
     if (isOAuthEndpoint(req)) return sendFailure(req, res, failure)
     sendProblem(installation, req, res, failure)

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { broadcastDevReady } from '@remix-run/node'
 import type { Logger } from 'pino'
@@ -7,13 +8,14 @@ import { InstallationError } from '../db/embedded.ts'
 import { type Env, EnvError, readEnv } from '../db/env.ts'
 import { createLog } from '../db/log.ts'
 import { serveMetrics } from '../jobs/health.ts'
-import { createApp } from './http.ts'
+import { createApp, type Phase } from './http.ts'
 import { install } from './installation.ts'
 import { openJournal } from './journal.ts'
 import { type WebMetrics, webMetrics } from './metrics.ts'
 import { UploadPace } from './request-body.ts'
 
 const DrainMs = 20_000
+const LeaveMs = 2000 // for a proxy to see on /readyz that it is to send nobody here
 // Longer than the 60 s of common proxies and clients: whoever is to send next must be the one to close, or it meets a reset.
 const KeepAliveMs = 75_000
 
@@ -25,12 +27,12 @@ async function main(): Promise<void> {
   await installation.files.clear(new Date(Date.now() - 24 * UploadPace.wholeMs)) // left by one that was killed
   const root = resolve(import.meta.dirname, '..') // from server/ and from build/ alike
   const build = await import(pathToFileURL(join(root, 'build/remix/index.js')).href)
-  let draining = false
+  let phase: Phase = 'serving'
   const journal = openJournal(installation.db, log)
   const publicDir = join(root, 'public')
   const measured = { db: installation.db, underWay, connections: env.databaseConnections, log }
   const metrics = env.metricsPort === null ? null : webMetrics(measured, build.routes)
-  const app = createApp({ installation, journal, log, build, publicDir, metrics, isDraining: () => draining })
+  const app = createApp({ installation, journal, log, build, publicDir, metrics, phase: () => phase })
   const server = await listen(
     createServer({ keepAliveTimeout: KeepAliveMs, requestTimeout: 2 * UploadPace.wholeMs }, app),
     env,
@@ -38,13 +40,16 @@ async function main(): Promise<void> {
   log.info({ address: server.address(), appUrl: env.appUrl }, 'web listens')
   if (metrics) await listenForMetrics(env, metrics, log)
   if (env.compilerOrigin) await broadcastDevReady(build, env.compilerOrigin) // and open pages load themselves again
-  const stop = () => {
-    if (draining) return
-    draining = true
-    void drain(server, log)
-      .then(journal.end)
-      .then(end)
-      .then(() => process.exit(0))
+  const stop = async () => {
+    if (phase !== 'serving') return
+    log.info('web drains')
+    phase = 'leaving'
+    await untilLeft(server)
+    phase = 'closing'
+    await close(server)
+    await journal.end()
+    await end()
+    process.exit(0)
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
@@ -62,8 +67,13 @@ async function listenForMetrics({ metricsPort }: Env, { registry }: WebMetrics, 
   log.info({ address: server.address() }, 'metrics are served')
 }
 
-async function drain(server: Server, log: Logger): Promise<void> {
-  log.info('web drains')
+// Who was sent here by a proxy must not meet a closed door: it hears first that this process leaves.
+async function untilLeft(server: Server): Promise<void> {
+  const connections = () => new Promise<number>((done) => server.getConnections((_error, count) => done(count)))
+  for (const end = performance.now() + LeaveMs; performance.now() < end && (await connections()) > 0; ) await sleep(50)
+}
+
+async function close(server: Server): Promise<void> {
   const cut = setTimeout(() => server.closeAllConnections(), DrainMs)
   await new Promise((done) => {
     server.close(done)

@@ -187,7 +187,7 @@ test.each(['token', 'revoke', 'introspect'])(
       build: {} as never,
       publicDir: '/none',
       metrics: null,
-      isDraining: () => true,
+      phase: () => 'closing' as const,
     }
     const server = createApp(serving).listen(0, '127.0.0.1')
     await once(server, 'listening')
