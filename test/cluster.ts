@@ -1,37 +1,50 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { connect } from '../db/client.ts'
 import { migrate } from '../db/migrate.ts'
 import { canEnter, createCluster, findPostgres, freePort, give, type Postgres, startServer } from '../db/postgres.ts'
 
+/** A PostgreSQL of its own. `server` is its address up to the name of a database. */
+export type Cluster = {
+  server: string
+  /** fast: what was under way is ended in order; immediate: as if it had crashed. */
+  stop: (mode: 'fast' | 'immediate') => Promise<void>
+  start: () => Promise<void>
+  end: () => Promise<void>
+}
+
 /**
  * A PostgreSQL of its own under these `settings`, with the migrated database `migrated` for others to copy.
  *
- * `server` is its address up to the name of a database. It and its folder go with `end`, or with this process.
+ * It and its folder go with `end`, or with this process.
  */
-export async function startCluster(
-  settings: Record<string, string>,
-): Promise<{ server: string; end: () => Promise<void> }> {
+export async function startCluster(settings: Record<string, string>): Promise<Cluster> {
   const programs = await findPostgres(pino({ level: 'error' }))
   const home = await openFolder(programs)
   const folder = join(home, 'cluster')
   const end = endWithUs(programs, folder, home)
   const password = randomBytes(12).toString('hex')
   const port = await freePort(0)
+  const start = () => startServer(programs, folder, { port, settings })
   await createCluster(programs, folder, password)
-  await startServer(programs, folder, { port, settings })
+  await start()
   const server = `postgres://punctual:${password}@127.0.0.1:${port}`
   const postgres = connect(`${server}/postgres`, { connections: 1, name: 'test setup' })
   await postgres.db.execute(sql`create database migrated`)
   await postgres.end()
   await migrate(`${server}/migrated`)
-  return { server, end }
+  return { server, start, end, stop: (mode) => stopCluster(programs, folder, mode) }
+}
+
+async function stopCluster({ bin, user }: Postgres, folder: string, mode: string): Promise<void> {
+  await promisify(execFile)(join(bin, 'pg_ctl'), ['stop', '-w', '-m', mode, '-D', folder], { ...user, cwd: '/' })
 }
 
 async function openFolder(programs: Postgres): Promise<string> {
