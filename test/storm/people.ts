@@ -125,7 +125,7 @@ const doers: Record<keyof typeof deeds, (scene: Scene) => Promise<unknown>> = {
   },
 }
 
-export async function reconnect(orgs: Org[], id: string): Promise<void> {
+async function reconnect(orgs: Org[], id: string): Promise<void> {
   for (const { api, channels } of orgs) {
     const channel = channels.find((one) => one.id === id)
     if (channel) await api.channels.connect({ network: channel.network, channelId: id, input: {} })
