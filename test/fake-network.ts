@@ -3,7 +3,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
 import { retryAtOf } from '../jobs/networks/answers.ts'
-import { type Network, PublishError, type RepeatedSend, type Session } from '../jobs/networks/network.ts'
+import {
+  type ConnectedAccount,
+  type Network,
+  PublishError,
+  type RepeatedSend,
+  type Session,
+} from '../jobs/networks/network.ts'
 import type { Answer as HttpAnswer } from '../jobs/outbound.ts'
 
 /** What the fake saw: one a request that it was asked to publish, whether it then showed it or not. `endedAt` 0: not answered yet. */
@@ -112,7 +118,7 @@ export function fakeNetwork(network: FakeNetwork): Network {
     settlesWithinMs,
     ...(atOnce === undefined ? {} : { atOnce }),
     verifiedAgainst: 'a fake of the tests',
-    connecting: { by: 'form', connect: () => Promise.reject(new Error('not connected in tests')) },
+    connecting: { by: 'form', connect },
     async prepare({ text, media }, _key, session) {
       for (const file of media) await file.read()
       if (repeatedSend !== 'two-step') return { text }
@@ -146,6 +152,15 @@ export function fakeNetwork(network: FakeNetwork): Network {
       return null
     },
     ...(refresh ? { refresh } : {}),
+  }
+}
+
+// What is typed is the account's id.
+async function connect({ account = '' }: Record<string, string>): Promise<ConnectedAccount> {
+  return {
+    ...{ remoteAccount: account, name: 'again', handle: null, url: null, pictureUrl: null },
+    limits: { textLength: 500, textUnit: 'characters', mediaCount: 4, mediaTypes: [] },
+    credential: { token: 'good' },
   }
 }
 

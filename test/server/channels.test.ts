@@ -2,7 +2,6 @@ import { eq } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { channels, deliveries } from '../../db/schema.ts'
 import type { Channel } from '../../jobs/channel-view.ts'
-import type { Network } from '../../jobs/networks/network.ts'
 import { pause, resume } from '../../jobs/pause.ts'
 import type { Api } from '../../server/router.ts'
 import { aDelivery } from '../builders.ts'
@@ -24,18 +23,7 @@ afterAll(async () => {
   await w.end()
 })
 
-// The fake as a network that a person can connect: what is typed is the account's id.
-const readable: Network = {
-  ...fakeNetwork({ name: 'readable', url: 'http://127.0.0.1:9', repeatedSend: 'readable' }),
-  connecting: {
-    by: 'form',
-    connect: async ({ account = '' }) => ({
-      ...{ remoteAccount: account, name: 'again', handle: null, url: null, pictureUrl: null },
-      limits: { textLength: 500, textUnit: 'characters', mediaCount: 4, mediaTypes: [] },
-      credential: { token: 'good' },
-    }),
-  },
-}
+const readable = fakeNetwork({ name: 'readable', url: 'http://127.0.0.1:9', repeatedSend: 'readable' })
 
 const Hour = 3_600_000
 const soon = (ms = 0) => new Date(Date.now() + ms)
