@@ -62,8 +62,8 @@ export async function isPresent(tx: Tx, owner: string): Promise<boolean> {
   return rows.length > 0
 }
 
-// Nobody holds the lock of `owner`, a text expression.
-function isGone(owner: SQL): SQL {
+/** SQL: nobody holds the lock of `owner`, a text expression. Alone it does not prove a death. */
+export function isGone(owner: SQL): SQL {
   return sql`not exists (select from pg_locks l where ${isLockOf(owner)})`
 }
 

@@ -3,7 +3,7 @@ import type { Db } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
 import { tellAll } from './events.ts'
 import { isStopped, json, leaseCleared, ms } from './ledger.ts'
-import { findDead, forgetDead, isPastGrace } from './presence.ts'
+import { findDead, forgetDead, isGone, isPastGrace } from './presence.ts'
 import { jobsHeldBy, renewJobs, wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './queue.ts'
 import type { Deps } from './session.ts'
 import type { Times } from './times.ts'
@@ -103,8 +103,11 @@ async function takeOver(
   })
 }
 
+// One whose lease is over and whose lock is free is left to the next look: it is dead then, which must count as a crash,
+// or a post that ends each worker would be tried for ever where workers are started again after their leases.
 const isAbandoned = (dead: string[], times: Times) => sql`
-  (d.lease_owner = any(${sql.param(dead)}::text[]) or (d.lease_until < now() and ${isPastGrace(times)}))`
+  (d.lease_owner = any(${sql.param(dead)}::text[])
+    or (d.lease_until < now() and ${isPastGrace(times)} and not ${isGone(sql`d.lease_owner`)}))`
 
 /** One wake-up for each channel whose head waits too long though it could be claimed; likewise for what nobody looks for. */
 async function wakeForgotten(db: Db, overdueMs: number): Promise<number> {
