@@ -6,12 +6,16 @@ import { connect, type Db } from '../db/client.ts'
 /**
  * A database of this test file's own, migrated and empty. Call it in beforeAll, and `end` in afterAll.
  *
- * `url` is for the processes that a test starts; `connections` the size of the pool behind `db`.
+ * `url` is for the processes that a test starts; `connections` the size of the pool behind `db`; `server` another
+ * PostgreSQL than that of all tests.
  */
-export async function testDatabase({ connections = 5 } = {}): Promise<{ db: Db; url: string; end(): Promise<void> }> {
-  const server = inject('postgres')
+export async function testDatabase({ connections = 5, server = inject('postgres') } = {}): Promise<{
+  db: Db
+  url: string
+  end(): Promise<void>
+}> {
   const name = `test_${randomBytes(6).toString('hex')}`
-  await onServer(`create database ${name} template migrated`)
+  await onServer(server, `create database ${name} template migrated`)
   const url = `${server}/${name}`
   const { db, end } = connect(url, { connections, name: 'test' })
   return {
@@ -19,13 +23,13 @@ export async function testDatabase({ connections = 5 } = {}): Promise<{ db: Db; 
     url,
     async end() {
       await end()
-      await onServer(`drop database ${name} with (force)`)
+      await onServer(server, `drop database ${name} with (force)`)
     },
   }
 }
 
-async function onServer(statement: string): Promise<void> {
-  const { db, end } = connect(`${inject('postgres')}/postgres`, { connections: 1, name: 'test' })
+async function onServer(server: string, statement: string): Promise<void> {
+  const { db, end } = connect(`${server}/postgres`, { connections: 1, name: 'test' })
   await db.execute(sql.raw(statement))
   await end()
 }

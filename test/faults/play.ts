@@ -39,3 +39,25 @@ export async function endOf({ db, fake }: World, id: string) {
 export function untilFrozen(pid: number): Promise<boolean> {
   return until(async () => /\) T /.test(await readFile(`/proc/${pid}/stat`, 'utf8')))
 }
+
+/** A worker that is started again whenever it ends, as whoever runs the product does. `stop` ends it for good. */
+export function supervised(w: World, way: Parameters<World['worker']>[0] = {}) {
+  const ran: Awaited<ReturnType<World['worker']>>[] = []
+  let isOver = false
+  const running = (async () => {
+    while (!isOver) {
+      const worker = await w.worker({ ...way, mayEnd: true })
+      ran.push(worker)
+      await worker.ended
+    }
+  })()
+  return {
+    ran,
+    now: () => ran.at(-1)!,
+    async stop() {
+      isOver = true
+      ran.at(-1)?.kill('SIGKILL')
+      await running
+    },
+  }
+}
