@@ -108,7 +108,7 @@ export function sqlStateOf(error: unknown): string | null {
 }
 
 const Away =
-  /^(ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|ETIMEDOUT|CONNECT_TIMEOUT|CONNECTION_(CLOSED|ENDED|DESTROYED)|57P0[1-5]|08\w{3}|53300|25006)$/
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|ETIMEDOUT|CONNECT_TIMEOUT|CONNECTION_(CLOSED|ENDED|DESTROYED)|57P0[1-5]|08\w{3}|53[1-3]00|25006)$/
 
 /** Whether `error` says that the database cannot be reached or takes no work just now, so that later may be better. */
 export function isDatabaseAway(error: unknown): boolean {

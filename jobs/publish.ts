@@ -94,7 +94,8 @@ async function outcomeOf(deps: Deps, ledger: Ledger, gate: Gate, claimed: Claime
       deps.at('intended')
       return { kind: 'published', publication: await send({ ...deps, outbound }, network, channel, prepared) }
     } catch (error) {
-      if (!intended && isDatabaseAway(error)) return { kind: 'lost', error: null } // nobody's failure: again at once
+      if (!intended && isOurDatabase(error))
+        return { kind: 'failed', error: databaseAway(deps, error), intended, channel }
       const failed: Outcome = { kind: 'failed', error, intended, channel }
       // A 401 is answered once with a new credential. After the intent this takes a claim of its own.
       if (!(error instanceof PublishError) || error.verdict !== 'reconnect' || hasRefreshed) return failed
@@ -254,6 +255,17 @@ function verdictOf(error: unknown, intended: boolean): PublishError {
   }
   if (intended) return new PublishError('unknown', 'The answer could not be understood.', { cause: error })
   return new PublishError('later', 'Something went wrong on our side.', { code: 'internal', cause: error })
+}
+
+// A refused connection of the network has the same codes as one of the database.
+function isOurDatabase(error: unknown): boolean {
+  return isDatabaseAway(error) && !(error instanceof OutboundError) && !(error instanceof PublishError)
+}
+
+// Nobody's failure, so no step of patience; but not at once: what can be claimed and not intended would go round and round.
+function databaseAway({ times }: Deps, cause: unknown): PublishError {
+  const retryAt = new Date(Date.now() + times.reaperMs)
+  return new PublishError('later', 'Our database took no work just now.', { code: 'database_away', retryAt, cause })
 }
 
 // The second 401 in a row, with a credential newer than the one of the first: refreshing does not help.

@@ -25,6 +25,8 @@ export type Answer = {
   show: () => string
   reply: (status: number, body: unknown, headers?: Record<string, string>) => void
   reset: () => void
+  /** Begin to answer, and go on a byte at a time. */
+  drip: () => void
 }
 
 const Publish = z.object({
@@ -73,6 +75,7 @@ export async function startFakeServer() {
       show: () => show(posts, request),
       reply: (...answer) => reply(res, ...answer),
       reset: () => void res.socket?.resetAndDestroy(),
+      drip: () => drip(res),
     })
     request.endedAt = Date.now()
   })
@@ -196,6 +199,12 @@ function reply(res: ServerResponse, status: number, body: unknown, headers: Reco
   res
     .writeHead(status, { 'content-type': 'application/json', ...headers })
     .end(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+function drip(res: ServerResponse): void {
+  res.writeHead(200, { 'content-type': 'application/json' })
+  const timer = setInterval(() => res.write(' '), 50)
+  res.on('close', () => clearInterval(timer))
 }
 
 async function bodyOf(req: IncomingMessage): Promise<string> {

@@ -46,6 +46,8 @@ export async function world({ database: given }: WorldWay = {}) {
         ...more,
       }))
       const networks = [
+        { name: 'nameless', url: 'http://nowhere.invalid', repeatedSend: 'readable' as const },
+        { name: 'unprepared', url: 'http://127.0.0.1:9', repeatedSend: 'two-step' as const },
         { name: 'unreachable', url: 'http://127.0.0.1:9', repeatedSend: 'readable' as const },
         ...named,
         { name: 'other', url: fake.url, repeatedSend: 'readable' as const },

@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { sql } from 'drizzle-orm'
+import { describe, expect, test } from 'vitest'
+import { until } from '../processes.ts'
+import { deliveryOf, kinds, untilPublished, type World } from '../world.ts'
+import { assertInvariants } from './invariants.ts'
+import { endOf, oneOfEach, ownWorld, untilEnded } from './play.ts'
+
+/** Let a delivery of each kind be sent; `answer` lets the network answer, and those that come later at once. */
+async function underWay(w: World) {
+  const answers: (() => void)[] = []
+  w.fake.behave = (_request, { show, reply }) => {
+    const id = show()
+    answers.push(() => reply(200, { id }))
+  }
+  const ids = await oneOfEach(w)
+  await until(() => answers.length === kinds.length)
+  const answer = () => {
+    w.fake.behave = (_request, { show, reply }) => reply(200, { id: show() })
+    for (const one of answers) one()
+  }
+  return { ids, answer }
+}
+
+describe.concurrent('a worker that loses its connections', () => {
+  test('ended by the database: it records what it sent, takes a new owner id, is not counted as crashed, and works again', async (context) => {
+    const w = await ownWorld(context)
+    const role = `cut_${randomBytes(4).toString('hex')}`
+    await w.db.execute(sql.raw(`create role ${role} superuser login password 'cut'`))
+    const url = new URL(w.site.databaseUrl)
+    Object.assign(url, { username: role, password: 'cut' })
+    const cut = await w.worker({ timesFactor: 1, env: { DATABASE_URL: url.href } })
+    const { ids, answer } = await underWay(w)
+    const other = await w.worker({ timesFactor: 1 })
+    await w.db.execute(sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role}`)
+    answer()
+    await untilPublished(w.db, Object.values(ids))
+    for (const kind of kinds) {
+      expect(await endOf(w, ids[kind])).toEqual({ state: 'published', evidence: 'answered', sent: 1, out: 1 })
+      expect(await deliveryOf(w.db, ids[kind])).toMatchObject({ crashCount: 0 })
+    }
+    const owners = await until(() => {
+      const seen = [...cut.log().matchAll(/"owner":"(pool-\w+)","health"/g)].map(([, owner]) => owner)
+      return seen.length === 2 && seen
+    })
+    expect(new Set(owners).size).toBe(2)
+    other.kill('SIGSTOP')
+    await untilPublished(w.db, Object.values(await oneOfEach(w)))
+    await assertInvariants(w)
+  })
+
+  test('cut without a reset: another takes over, nothing is sent twice, and its health says so or it ends', async (context) => {
+    const w = await ownWorld(context)
+    const way = await aWay(w.site.databaseUrl)
+    context.onTestFinished(way.end)
+    const cut = await w.worker({ env: { DATABASE_URL: way.url } })
+    const { ids, answer } = await underWay(w)
+    way.silence()
+    answer()
+    await w.worker()
+    await untilEnded(w, Object.values(ids))
+    const found = { state: 'published', evidence: 'found', sent: 1, out: 1 }
+    expect(await Promise.all(kinds.map((kind) => endOf(w, ids[kind])))).toEqual([
+      { state: 'published', evidence: 'answered', sent: 2, out: 1 }, // keyed: the same key again is the same post
+      found,
+      found,
+      { state: 'needs_review', evidence: null, sent: 1, out: 1 },
+    ])
+    let hasEnded = false
+    void cut.ended.then(() => {
+      hasEnded = true
+    })
+    await until(async () => hasEnded || (await fetch(`${cut.healthUrl}/livez`).catch(() => null))?.status === 503)
+    process.stdout.write(`A worker whose connections fell silent ${hasEnded ? 'has ended' : 'is not live'}\n`)
+    await assertInvariants(w)
+    cut.kill('SIGKILL') // what an orchestrator does with one that is not live
+  })
+
+  test('a full disk (53100, raised by a trigger): nothing is sent that could not be intended, and no duplicate after', async (context) => {
+    const w = await ownWorld(context)
+    await w.db.execute(
+      sql.raw(`
+      create function full_disk() returns trigger language plpgsql as $$ begin
+        raise exception 'could not extend file: No space left on device' using errcode = '53100';
+      end $$;
+      create trigger full_disk before update on deliveries for each row when (new.state = 'sending') execute function full_disk();`),
+    )
+    const worker = await w.worker()
+    const ids = await oneOfEach(w)
+    for (const kind of kinds)
+      await until(async () => (await deliveryOf(w.db, ids[kind])).error?.code === 'database_away')
+    expect(w.fake.received).toHaveLength(0)
+    const { answer, ids: sent } = await freed(w)
+    await w.db.execute(
+      sql.raw(`
+      create trigger full_disk before update on deliveries for each row when (new.state = 'published') execute function full_disk()`),
+    )
+    answer()
+    await until(() => worker.log().includes('could not be written down yet'))
+    await w.db.execute(sql.raw('drop trigger full_disk on deliveries'))
+    await untilEnded(w, [...Object.values(ids), ...Object.values(sent)])
+    expect(w.fake.posts).toHaveLength(kinds.length * 2)
+    await assertInvariants(w)
+  })
+})
+
+async function freed(w: World) {
+  await w.db.execute(sql.raw('drop trigger full_disk on deliveries'))
+  return underWay(w)
+}
+
+/** A way to PostgreSQL that can fall silent: nothing more passes, and nobody hears that the connections are gone. */
+async function aWay(to: string) {
+  const { hostname, port } = new URL(to)
+  const sockets = new Set<Socket>()
+  let isSilent = false
+  const server = createServer((socket) => {
+    const there = connect(Number(port), hostname)
+    for (const [from, other] of [
+      [socket, there],
+      [there, socket],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => {}).on('data', (bytes) => void (isSilent || other.write(bytes)))
+      from.on('close', () => isSilent || other.destroy())
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = new URL(to)
+  url.host = `127.0.0.1:${(server.address() as { port: number }).port}`
+  return {
+    url: url.href,
+    silence: () => {
+      isSilent = true
+    },
+    async end() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
