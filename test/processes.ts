@@ -72,13 +72,14 @@ export type WorkerWay = {
   timesFactor?: number
   env?: Record<string, string>
   dieAt?: DieAt
+  mayEnd?: boolean // also before it is ready
   node?: string[]
 }
 
 /** Start a worker process and wait until it is ready. */
 export async function startWorker(
   site: Site,
-  { networks = [], timesFactor = 0.1, env = {}, dieAt, node = [] }: WorkerWay = {},
+  { networks = [], timesFactor = 0.1, env = {}, dieAt, mayEnd = dieAt !== undefined, node = [] }: WorkerWay = {},
 ): Promise<Started & { healthUrl: string }> {
   const port = await freePort()
   const worker = start([...node, 'test/worker.ts', JSON.stringify({ networks, timesFactor, dieAt })], {
@@ -88,7 +89,7 @@ export async function startWorker(
   })
   const healthUrl = `http://127.0.0.1:${port}`
   const ready = untilReady(`${healthUrl}/readyz`, worker)
-  await (dieAt ? Promise.race([ready, worker.ended]) : ready) // it may come to its end before
+  await (mayEnd ? Promise.race([ready, worker.ended]) : ready)
   return { ...worker, healthUrl }
 }
 

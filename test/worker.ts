@@ -1,6 +1,6 @@
 import { readEnv } from '../db/env.ts'
 import { failStart, run } from '../jobs/index.ts'
-import type { Network } from '../jobs/networks/network.ts'
+import { type Network, PublishError } from '../jobs/networks/network.ts'
 import { networks as realNetworks } from '../jobs/networks/registry.ts'
 import type { Point } from '../jobs/session.ts'
 import { scaledTimes } from '../jobs/times.ts'
@@ -24,7 +24,7 @@ run({
   at,
   networks: (installed) => ({
     ...realNetworks(installed),
-    ...Object.fromEntries(networks.map((network) => [network.name, held(fakeNetwork(network))])),
+    ...Object.fromEntries(networks.map((network) => [network.name, acted(fakeNetwork(network))])),
   }),
 }).catch(failStart)
 
@@ -34,14 +34,25 @@ function at(point: Point): void {
   reached.resolve()
 }
 
-// Who is to end between the intent and the first byte sends nothing before.
-function held(network: Network): Network {
-  if (dieAt?.point !== 'intended') return network
+function acted(network: Network): Network {
   return {
     ...network,
+    async prepare(content, key, session) {
+      await misbehave(content.text)
+      return network.prepare(content, key, session)
+    },
     async send(delivery, session) {
-      await reached.promise
+      if (dieAt?.point === 'intended') await reached.promise // who is to end before the first byte sends nothing before
+      if ((delivery.prepared as { text: string }).text === 'kills sending') process.kill(process.pid, 'SIGKILL')
       return network.send(delivery, session)
     },
   }
+}
+
+/** What a post does to the worker that prepares it, by its text. */
+async function misbehave(text: string): Promise<void> {
+  if (text === 'kills') process.kill(process.pid, 'SIGKILL')
+  if (text === 'hangs') await new Promise(() => {})
+  if (text === 'throws') throw new Error('a mistake of ours')
+  if (text === 'is refused') throw new PublishError('refused', 'This is too long.')
 }

@@ -1,0 +1,45 @@
+import { inArray, sql } from 'drizzle-orm'
+import { describe, expect, test } from 'vitest'
+import { type DeliveryState, deliveries } from '../../db/schema.ts'
+import { isPastGrace } from '../../jobs/presence.ts'
+import { times } from '../../jobs/times.ts'
+import { until } from '../processes.ts'
+import { kinds } from '../world.ts'
+import { assertInvariants } from './invariants.ts'
+import { oneOfEach, ownWorld } from './play.ts'
+
+// At the times of production: how soon another worker takes up what one was sending. The goal is printed, ten times it is the bound.
+
+describe.concurrent('what a worker was sending is taken up', () => {
+  for (const [signal, goalMs] of [
+    ['SIGKILL', 3_000],
+    ['SIGSTOP', 35_000],
+  ] as const)
+    test(`within ten times ${goalMs / 1000} s after ${signal}`, { timeout: 400_000 }, async (context) => {
+      const w = await ownWorld(context)
+      w.fake.behave = () => {} // never an answer
+      // Nothing is taken over for 30 s after PostgreSQL started.
+      await until(async () => (await w.db.execute(sql`select where ${isPastGrace(times)}`)).length === 1)
+      const other = await w.worker({ timesFactor: 1 })
+      other.kill('SIGSTOP') // alive, and takes nothing before its turn
+      const victim = await w.worker({ timesFactor: 1 })
+      await oneOfEach(w)
+      await until(() => w.fake.received.length === kinds.length)
+      victim.kill(signal)
+      const from = Date.now()
+      const inState = async (...states: string[]) =>
+        (
+          await w.db
+            .select({ id: deliveries.id })
+            .from(deliveries)
+            .where(inArray(deliveries.state, states as DeliveryState[]))
+        ).length
+      expect(await inState('sending')).toBe(kinds.length)
+      other.kill('SIGCONT')
+      await until(async () => (await inState('uncertain', 'needs_review')) === kinds.length, goalMs * 10)
+      const tookMs = Date.now() - from
+      process.stdout.write(`Taken up after ${signal}: ${tookMs} ms, of ${goalMs}\n`)
+      victim.kill('SIGKILL')
+      await assertInvariants(w)
+    })
+})
