@@ -5,8 +5,8 @@ import { type Stage, times, Unit } from './stage.ts'
 import { aliveIn, engineSteps, passing, type State, type Step } from './steps.ts'
 import { Broken, checkState } from './truth.ts'
 
-/** What may happen on the way, beside what each worker does. */
-export type Alphabet = { deaths: number; deeds: number; days: boolean }
+/** What may happen on the way, beside what each worker does. `after`: the steps that have been taken before. */
+export type Alphabet = { deaths: number; deeds: number; days: boolean; after?: readonly string[] }
 
 /** What was walked. `isWhole`: nothing was left that had not been looked at. */
 export type Walked = { states: number; transitions: number; depth: number; isWhole: boolean }
@@ -27,7 +27,9 @@ export async function firstState(stage: Stage, workers: number): Promise<State> 
  */
 export async function walkAll(stage: Stage, alphabet: Alphabet, transitionsAtMost: number): Promise<Walked> {
   const first = await firstState(stage, 2)
-  const start: Seen = { state: first, form: formOf(stage, first), path: [] }
+  let start: Seen = { state: first, form: formOf(stage, first), path: [] }
+  for (const name of alphabet.after ?? [])
+    start = await take(stage, start, engineSteps(stage, start.state).find((step) => step.name === name)!)
   const seen = new Set([start.form])
   const safe = new Set<string>()
   const walked: Walked = { states: 1, transitions: 0, depth: 0, isWhole: true }
