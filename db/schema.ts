@@ -153,6 +153,8 @@ export const channels = pgTable(
   (t) => [
     unique('channels_remote_account').on(t.organisationId, t.network, t.remoteAccount),
     unique('channels_organisation').on(t.organisationId, t.id), // what deliveries refer to
+    // Whose credential is still to be erased.
+    index('channels_to_erase').on(t.id).where(sql`status = 'disconnected' and credential is not null`),
   ],
 )
 
@@ -340,6 +342,7 @@ export const deliveries = pgTable(
       .where(sql`crash_count > 0 and state in ('claimed', 'sending')`),
     index('deliveries_suspects_waiting').on(t.readyAt).where(sql`crash_count > 0 and state = 'scheduled'`), // who is next
     index('deliveries_head').on(t.channelId, t.dueAt, t.id).where(sql`state = 'scheduled'`), // claim
+    index('deliveries_channel_ready').on(t.channelId, t.readyAt).where(sql`state = 'scheduled'`), // wake-ups of a channel
     index('deliveries_ready').on(t.readyAt).where(sql`state = 'scheduled'`), // the alarm, the reaper
     index('deliveries_leased').on(t.leaseUntil).where(sql`state in ('claimed', 'sending')`), // the heartbeat, the reaper
     index('deliveries_for_a_person').on(t.state).where(sql`state in ('held', 'needs_review')`), // the metrics, the operators' page

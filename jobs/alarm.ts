@@ -17,7 +17,10 @@ const GraceMs = 2
 export async function alarm(databaseUrl: string, times: Times, log: Logger, signal: AbortSignal): Promise<void> {
   const { db, end } = connect(databaseUrl, { connections: 1, name: 'alarm' }) // one: the lock is its session's
   const nap = new Nap()
-  const listening = await listen(databaseUrl, DueChanged, () => nap.wake())
+  const listening = await listen(databaseUrl, DueChanged, () => nap.wake()).catch((error: unknown) => {
+    log.warn({ err: error }, 'the alarm hears of no insert; it looks by itself')
+    return null
+  })
   signal.addEventListener('abort', () => nap.wake())
   let rung = new Date(0).toISOString()
   while (!signal.aborted) {
@@ -40,7 +43,7 @@ export async function alarm(databaseUrl: string, times: Times, log: Logger, sign
     }
     await nap.sleep(waitMs)
   }
-  await Promise.all([listening.end(), end()])
+  await Promise.all([listening?.end(), end()])
 }
 
 // Held already, or taken now: asked anew each time, since a connection that was lost came back without it.

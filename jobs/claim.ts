@@ -8,19 +8,20 @@ import type { Times } from './times.ts'
 // The first transition of a delivery. The unit of claiming is the channel, and many channels are claimed at once: one
 // transaction for all that a worker has room for is what makes it fast (docs/decisions/016).
 
-/**
- * What a claim found on a channel: a delivery under this worker's lease, or why there is none. `again`: what was too late
- * was put aside, and more may be due.
- */
-export type Claim = Claimed | NotClaimed
+const PutAsideAtOnce = 1000
+
+/** A channel on which something is due that is not to be sent any more, or not as things are: see `putAside`. */
+export type Late = { lateOn: string }
+
+/** What a claim found on a channel: a delivery under this worker's lease, something too late, or why there is neither. */
+export type Claim = Claimed | Late | NotClaimed
 
 /**
  * Claim the oldest due delivery of each channel in the order (due_at, id), unless one of the channel is under way, the
  * channel, its network or the installation is paused, or the network's cap is reached. Of those that may have ended their
  * worker one at a time is claimed in the whole installation. Answers by channel.
  *
- * On a channel that is not connected, all that is due becomes held (needs_review where something may be out).
- * What was due more than a day ago is not sent: never tried, it waits for a person (`missed`); tried, it has failed (`gave_up`).
+ * What is due on a channel that is not connected, or was more than a day ago, is `Late`.
  */
 export async function claimHeads(
   db: Db,
@@ -35,10 +36,7 @@ export async function claimHeads(
     const locked = seen.flatMap(({ id, isLocked }) => (isLocked ? [id] : []))
     return locked.length > 0 ? claimLocked(tx, times, owner, locked) : []
   })
-  for (const row of rows) {
-    if (row.isLate) await putAside(db, times, row.channelId)
-    claims.set(row.channelId, claimOf(row))
-  }
+  for (const row of rows) claims.set(row.channelId, claimOf(row))
   return claims
 }
 
@@ -52,7 +50,8 @@ function withoutLock({ underWay }: Seen): Claim {
 function claimOf(row: Row): Claim {
   const { isLate, isChosen, isElsewhere, ...claimed } = row
   if (claimed.id) return { ...claimed, id: claimed.id }
-  if (isLate) return 'again'
+  if (isLate) return { lateOn: row.channelId }
+  if (isChosen) return 'locked' // changed by somebody meanwhile
   if (isChosen === false) return claimed.isSuspect ? 'nothing' : 'full'
   return isElsewhere ? 'elsewhere' : 'nothing'
 }
@@ -66,13 +65,16 @@ async function lockChannels(tx: Tx, channelIds: string[]): Promise<Seen[]> {
       select c.id, c.network, (${underWayOn(sql`c`)}) as under_way from channels c where c.id = any(${sql.param(channelIds)}::uuid[])
     ), capped as materialized (
       select n.name from networks n where n.at_once is not null and n.name in (select network from seen where under_way is null)
-      order by n.name for no key update
+      order by n.name for no key update skip locked
     ), locked as materialized (
       select c.id from channels c
-      where c.id in (select id from seen where under_way is null) and (select count(*) from capped) >= 0
+      where c.id in (select id from seen where under_way is null)
+        and not exists (
+          select from networks n where n.name = c.network and n.at_once is not null and n.name not in (select name from capped))
       order by c.id for no key update of c skip locked
     )
-    select s.id, s.under_way as "underWay", l.id is not null as "isLocked", set_config('synchronous_commit', 'off', true)
+    select s.id, s.under_way as "underWay", l.id is not null as "isLocked", set_config('synchronous_commit', 'off', true),
+      set_config('idle_in_transaction_session_timeout', '5s', true) -- a host that vanishes keeps these locks no longer
     from seen s left join locked l using (id)`)
   return [...rows]
 }
@@ -117,7 +119,7 @@ async function claimLocked(tx: Tx, times: Times, owner: string, channelIds: stri
       update deliveries d set
         state = 'claimed', lease_token = gen_random_uuid(), lease_owner = ${owner}, lease_until = now() + ${ms(times.leaseMs)},
         attempt_no = attempt_no + 1, next_attempt_at = null
-      from chosen c where d.id = c.id and c.is_chosen
+      from chosen c where d.id = c.id and c.is_chosen and d.state = 'scheduled'
       returning d.*
     ), attempt as (
       insert into attempts (id, organisation_id, delivery_id, no, owner, credential_version, started_at)
@@ -153,21 +155,28 @@ function isLate(times: Times, d: SQL, c: SQL): SQL {
     and ${d}.due_at <= case when ${c}.status = 'active' then now() - ${ms(times.giveUpMs)} else now() end)`
 }
 
-/** Hold what is due on a channel that is not connected, and end what was due more than a day ago. */
-async function putAside(db: Db, times: Times, channelId: string): Promise<void> {
+/**
+ * On a channel that is not connected, all that is due becomes held (needs_review where something may be out). What was due
+ * more than a day ago is not sent: never tried, it waits for a person (`missed`); tried, it has failed (`gave_up`).
+ *
+ * A thousand posts at a time: the next claim says when there are more.
+ */
+export async function putAside(db: Db, times: Times, channelId: string): Promise<void> {
   await db.transaction(async (tx) => {
     const [channel] = await tx.execute<{ organisationId: string }>(sql`
       select organisation_id as "organisationId" from channels where id = ${channelId} for no key update`)
-    await tx.execute(sql`
+    const posts = await tx.execute<{ id: string }>(sql`
       select p.id from posts p where p.id in (
         select d.post_id from deliveries d, channels c
-        where d.channel_id = ${channelId} and c.id = d.channel_id and ${isLate(times, sql`d`, sql`c`)})
+        where d.channel_id = ${channelId} and c.id = d.channel_id and ${isLate(times, sql`d`, sql`c`)}
+        order by d.due_at limit ${PutAsideAtOnce})
       order by p.id for no key update`)
     const aside = await tx.execute<{ postId: string }>(sql`
       with late as (
         select d.id, c.status <> 'active' as unconnected,
           exists (select from attempts a where a.delivery_id = d.id and a.started_at >= d.due_at) as tried
         from deliveries d, channels c where d.channel_id = ${channelId} and c.id = d.channel_id and ${isLate(times, sql`d`, sql`c`)}
+          and d.post_id = any(${sql.param([...posts].map(({ id }) => id))}::uuid[])
         order by d.id for no key update of d
       )
       update deliveries d set

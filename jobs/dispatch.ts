@@ -9,11 +9,10 @@ const ClaimsAtOnce = 100 // in one statement
 const RestMs = { locked: 10, elsewhere: 100, full: 100 }
 
 /**
- * Why nothing was claimed. `again`: there may be more right now; `locked`: somebody is changing something of it, which is
- * soon over; `elsewhere`: another worker is at it, and may have more than it can do; `full`: its network has as much under
+ * Why nothing was claimed. `locked`: somebody is changing something of it, which is soon over; `elsewhere`: another worker is at it, and may have more than it can do; `full`: its network has as much under
  * way as it may; `nothing`: nothing is due, or may be done now, and whatever changes that wakes it.
  */
-export type NotClaimed = 'again' | keyof typeof RestMs | 'nothing'
+export type NotClaimed = keyof typeof RestMs | 'nothing'
 
 type Turn = { id: string; network: string; isWokenAgain: boolean }
 
@@ -36,6 +35,7 @@ export class Dispatch<C extends object> {
   readonly #busy = new Map<string, Turn>()
   readonly #resting = new Map<string, NodeJS.Timeout>()
   readonly #running = new Map<string, number>() // by network
+  readonly #full = new Set<string>() // networks that rest
   #claiming: Promise<void> | null = null
   #closed = false
 
@@ -69,6 +69,10 @@ export class Dispatch<C extends object> {
     const ofNetwork = this.#waiting.get(turn.network) ?? new Map<string, Turn>()
     if (!ofNetwork.has(turn.id)) ofNetwork.set(turn.id, { ...turn, isWokenAgain: false })
     this.#waiting.set(turn.network, ofNetwork)
+    this.#turn()
+  }
+
+  #turn(): void {
     this.#claiming ??= Promise.resolve().then(() => this.#claimAll()) // what is woken in one go is claimed in one
   }
 
@@ -100,6 +104,7 @@ export class Dispatch<C extends object> {
 
   #hasRoom(network: string): boolean {
     const { concurrency } = this.#work
+    if (this.#full.has(network)) return false
     return this.#busy.size < concurrency && (this.#running.get(network) ?? 0) < Math.ceil(concurrency / 2)
   }
 
@@ -121,13 +126,22 @@ export class Dispatch<C extends object> {
       return
     }
     this.#leave(turn)
-    if (claim === 'again' || turn.isWokenAgain) this.#enqueue(turn)
+    if (claim === 'full') this.#restNetwork(turn)
+    else if (turn.isWokenAgain) this.#enqueue(turn)
     else if (claim !== 'nothing') this.#rest(turn, RestMs[claim])
   }
 
   #leave(turn: Turn): void {
     this.#busy.delete(turn.id)
     this.#running.set(turn.network, this.#running.get(turn.network)! - 1)
+  }
+
+  // All of it waits in line, and none of it asks for a place meanwhile.
+  #restNetwork(turn: Turn): void {
+    const { network } = turn
+    if (!this.#full.has(network)) setTimeout(() => this.#full.delete(network) && this.#turn(), RestMs.full)
+    this.#full.add(network)
+    this.#enqueue(turn)
   }
 
   #rest(turn: Turn, ms: number): void {

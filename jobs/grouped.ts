@@ -22,7 +22,8 @@ export function grouped<I, O>(
       const answers = await run(group.map(({ item }) => item))
       for (const [i, { done }] of group.entries()) done(answers[i]!)
     } catch (error) {
-      if (group.length > 1 && isOfOne(error)) for (const one of group) await runGroup([one])
+      if (group.length > 1 && isOfOne(error))
+        for (const one of group) void runGroup([one]) // nobody waits for the one
       else for (const { fail } of group) fail(error)
     }
   }

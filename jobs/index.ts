@@ -36,7 +36,9 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
     throw new InstallationError('The database is older than this version: run `npm run migrate`.')
   const outbound = createOutbound({ allow: env.outboundAllow })
   const metrics = workerMetrics({ db, underWay, connections, log })
+  const refreshing = connect(databaseUrl, { connections: 2, name: 'refresh' }) // slow ones wait for each other alone
   const options = {
+    refreshing: refreshing.db,
     ...{ db, databaseUrl, times, outbound, metrics, log, at, ring: secretKeys, appUrl: env.appUrl },
     concurrency: env.workerConcurrency,
     networks: networks({ db, appUrl: env.appUrl, plcUrl: env.blueskyPlcUrl }),
@@ -47,11 +49,12 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
   const server = await serveHealth(env.workerPort, health, metrics.registry)
   for (;;) {
     log.info({ owner: worker.owner, health: server.address() }, 'worker runs')
-    const { reason, isHealable } = await Promise.race([worker.ended, asked])
+    const { reason, isHealable, isHopeless } = await Promise.race([worker.ended, asked])
     log.info({ reason }, 'worker stops')
+    if (isHopeless) process.exit(1)
     await worker.stop().catch((error: unknown) => log.error({ err: error }, 'the stop was not clean'))
     if (!isHealable) {
-      await Promise.all([outbound.close(), end()])
+      await Promise.all([outbound.close(), refreshing.end(), end()])
       process.exit(reason === 'asked' ? 0 : 1)
     }
     const anew = await Promise.race([startedAnew(options), asked])

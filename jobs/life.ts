@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { brief, connect, type Tx } from '../db/client.ts'
 import { beSeen, enrol, forgetDead, isPresent, showPresence } from './presence.ts'
 
+const SilenceMs = 15_000 // longer than a connection may take to open, and than a statement of ours may run
 const AgainMs = 50 // a lock that was lost is asked for as often: others take its owner for dead within a second
 
 /** A worker's sign of life, on a connection of its own. */
@@ -15,9 +16,12 @@ export type Life = {
 /**
  * Show that a worker lives by a lock of its connection's session. When PostgreSQL ends that session or the connection
  * breaks, `onLost` hears of it at once, and the lock is taken again as soon as can be: nobody takes over what is being
- * sent, and no crash is counted, while the worker ends it.
+ * sent, and no crash is counted, while the worker ends it. `onSilence` hears that the connection is there and dead.
  */
-export function showLife(databaseUrl: string, onLost: () => void): Life {
+export function showLife(
+  databaseUrl: string,
+  { onLost, onSilence }: { onLost: () => void; onSilence: () => void },
+): Life {
   let owner: string | null = null
   const { db, end } = connect(databaseUrl, {
     connections: 1,
@@ -32,6 +36,12 @@ export function showLife(databaseUrl: string, onLost: () => void): Life {
     while (owner && !(await showPresence(db, owner).catch(() => false))) await sleep(AgainMs)
   }
 
+  async function beat(present: string, work: (tx: Tx) => Promise<void>): Promise<void> {
+    if (!(await isPresent(db, present))) void lost()
+    await beSeen(db, present)
+    await work(db)
+  }
+
   return {
     async begin(begun, concurrency) {
       await showPresence(db, begun)
@@ -40,9 +50,8 @@ export function showLife(databaseUrl: string, onLost: () => void): Life {
     },
     async beat(work) {
       if (!owner) return
-      if (!(await isPresent(db, owner))) void lost()
-      await beSeen(db, owner)
-      await work(db)
+      const silence = sleep(SilenceMs, 'silent' as const, { ref: false })
+      if ((await Promise.race([beat(owner, work), silence])) === 'silent') onSilence()
     },
     async end() {
       const ended = owner

@@ -4,19 +4,20 @@ import { isDatabaseAway, sqlStateOf } from '../db/client.ts'
 import type { Times } from './times.ts'
 
 /**
- * Write down what is known: again and again while the database is away, for as long as a lease lasts, since others have
- * taken over then; and once more when a deadlock was lost. Throws what the last try did.
+ * Write down what is known: again and again while the database is away, for `forMs`, by default as long as a
+ * lease lasts, since others have taken over then; and once more when a deadlock was lost. Throws what the last try did.
  */
 export async function persistently<T>(
   { times, log }: { times: Times; log: Logger },
   write: () => Promise<T>,
+  forMs = times.leaseMs,
 ): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
       return await write()
     } catch (error) {
       const isLoser = ['40P01', '40001'].includes(sqlStateOf(error) ?? '') && tries === 0
-      if (!isLoser && (!isDatabaseAway(error) || tries * times.reaperMs > times.leaseMs)) throw error
+      if (!isLoser && (!isDatabaseAway(error) || tries * times.reaperMs > forMs)) throw error
       log.warn({ err: error }, 'what is known could not be written down yet')
       await sleep(times.reaperMs)
     }

@@ -28,21 +28,25 @@ export async function beSeen(tx: Tx, owner: string): Promise<void> {
   await tx.execute(sql`update workers set seen_at = now() where owner = ${owner}`)
 }
 
+/** Owners that are no more: `crashed` while they had not said that they end, `ended` having left something behind all the same. */
+export type Dead = { crashed: string[]; ended: string[] }
+
 /**
  * The owners that are dead: their lock is free, and was at the look before. A lock alone that is free for a moment is
  * that of a worker whose connection was lost and that takes it again; and for 30 s after PostgreSQL itself has started,
  * all are free and prove nothing.
  */
-export async function findDead(db: Db, times: Times): Promise<string[]> {
+export async function findDead(db: Db, times: Times): Promise<Dead> {
   await db.execute(sql`
     update workers w set gone_at = case when ${isGone(sql`w.owner`)} then now() end
     where (w.gone_at is null) = ${isGone(sql`w.owner`)} and ${isPastGrace(times)}`)
-  const rows = await db.execute<{ owner: string }>(sql`
-    select w.owner from workers w where w.gone_at <= now() - ${ms(times.goneMs)} and ${isPastGrace(times)} and ${isGone(sql`w.owner`)}
+  const rows = await db.execute<{ owner: string; isCrash: boolean }>(sql`
+    select w.owner, true as "isCrash" from workers w where w.gone_at <= now() - ${ms(times.goneMs)} and ${isPastGrace(times)} and ${isGone(sql`w.owner`)}
     union
-    select d.lease_owner from deliveries d where d.state in ('claimed', 'sending') and ${isPastGrace(times)}
+    select d.lease_owner, false from deliveries d where d.state in ('claimed', 'sending') and ${isPastGrace(times)}
       and not exists (select from workers w where w.owner = d.lease_owner) and ${isGone(sql`d.lease_owner`)}`)
-  return [...rows].map(({ owner }) => owner)
+  const those = (isCrash: boolean) => [...rows].flatMap((row) => (row.isCrash === isCrash ? [row.owner] : []))
+  return { crashed: those(true), ended: those(false) }
 }
 
 /** SQL: PostgreSQL has run long enough for its workers to have come back. */

@@ -24,7 +24,7 @@ const InternalFailuresAtMost = 5
 const WrittenAtOnce = 100
 
 /** The transitions of all that this worker sends, gathered: what one commit can carry, one commit carries. */
-export function openLedger({ db, times }: Deps): Ledger {
+export function openLedger({ db, times }: Pick<Deps, 'db' | 'times'>): Ledger {
   const together = { most: WrittenAtOnce, isOfOne: (error: unknown) => !isDatabaseAway(error) }
   return {
     intend: grouped((intents: Intent[]) => intend(db, times, intents), together),
@@ -60,7 +60,9 @@ export async function deliver(deps: Deps, ledger: Ledger, gate: Gate, claimed: C
       },
       'attempt ended',
     )
-    await persistently({ ...deps, log }, () => settle({ ...deps, log }, ledger, claimed, outcome))
+    // Proof is worth writing down whenever the database comes back: nobody else has it.
+    const forMs = outcome.kind === 'published' ? deps.times.claimedAtMostMs : deps.times.leaseMs
+    await persistently({ ...deps, log }, () => settle({ ...deps, log }, ledger, claimed, outcome), forMs)
     count(deps, claimed, outcome, gate)
     deps.at('settled')
   } catch (error) {

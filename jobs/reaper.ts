@@ -3,12 +3,12 @@ import type { Db } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
 import { tellAll } from './events.ts'
 import { isStopped, json, leaseCleared, ms } from './ledger.ts'
-import { findDead, forgetDead, isGone, isPastGrace } from './presence.ts'
+import { type Dead, findDead, forgetDead, isGone, isPastGrace } from './presence.ts'
 import { jobsHeldBy, renewJobs, wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './queue.ts'
 import type { Deps } from './session.ts'
 import type { Times } from './times.ts'
 
-const ChannelsPerTick = 500
+const ChannelsPerTick = 5000
 const CrashesAtMost = 3
 
 /** A delivery that was taken from a dead worker, and what has become of it. */
@@ -21,30 +21,31 @@ export type Taken = {
   channelId: string
 }
 
-/** What one tick did: the dead, what was taken from them, and how much was woken that had lost its wake-up. */
-export type Reaped = { dead: string[]; taken: Taken[]; woken: number }
+/** What one tick found: the dead, and what was taken from them. */
+export type Reaped = { dead: string[]; taken: Taken[] }
 
 /**
- * Give a dead worker's deliveries to the living, and wake what has lost its wake-up. Safe at any time, in any number of processes.
+ * Give a dead worker's deliveries to the living. Safe at any time, in any number of processes.
  *
  * A worker is dead when its advisory lock is free at two looks in a row (the process is gone), or a lease of it is over
  * (its host is). Only the first counts against what it had under way: a delivery whose worker ended three times is given up.
  */
 export async function reap({ times, networks, at }: Pick<Deps, 'times' | 'networks' | 'at'>, db: Db): Promise<Reaped> {
-  const dead = await findDead(db, times)
-  const taken = await takeOver(db, { times, networks, at }, dead)
+  const owners = await findDead(db, times)
+  const dead = [...owners.crashed, ...owners.ended]
+  const taken = await takeOver(db, { times, networks, at }, owners)
   if (dead.length > 0) await renewJobs(db, await jobsHeldBy(db, dead))
-  const woken = await wakeForgotten(db, dead.length > 0 ? 0 : times.overdueMs)
+  if (dead.length > 0) await wakeForgotten(db, 0) // what waited in their memory
   await forgetDead(db, dead)
-  await eraseCredentials(db)
-  return { dead, taken, woken }
+  return { dead, taken }
 }
 
 async function takeOver(
   db: Db,
   { times, networks, at }: Pick<Deps, 'times' | 'networks' | 'at'>,
-  dead: string[],
+  { crashed, ended }: Dead,
 ): Promise<Taken[]> {
+  const dead = [...crashed, ...ended]
   const blind = Object.entries(networks).flatMap(([key, { repeatedSend }]) => (repeatedSend === 'blind' ? [key] : []))
   return db.transaction(async (tx) => {
     const abandoned = await tx.execute<{ id: string }>(sql`
@@ -54,7 +55,7 @@ async function takeOver(
     const rows = await tx.execute<Taken>(sql`
       with abandoned as materialized (
         select d.id, a.intended_at, c.network = any(${sql.param(blind)}::text[]) as is_blind,
-          d.crash_count + case when d.lease_owner = any(${sql.param(dead)}::text[]) then 1 else 0 end as crashes
+          d.crash_count + case when d.lease_owner = any(${sql.param(crashed)}::text[]) then 1 else 0 end as crashes
         from deliveries d join channels c on c.id = d.channel_id
         join attempts a on a.delivery_id = d.id and a.no = d.attempt_no
         where d.id = any(${sql.param([...abandoned].map(({ id }) => id))}::uuid[])
@@ -109,17 +110,24 @@ const isAbandoned = (dead: string[], times: Times) => sql`
   (d.lease_owner = any(${sql.param(dead)}::text[])
     or (d.lease_until < now() and ${isPastGrace(times)} and not ${isGone(sql`d.lease_owner`)}))`
 
-/** One wake-up for each channel whose head waits too long though it could be claimed; likewise for what nobody looks for. */
-async function wakeForgotten(db: Db, overdueMs: number): Promise<number> {
+/** One wake-up for each channel whose head waits too long though it could be claimed; likewise for what nobody looks for. Returns how many. */
+export async function wakeForgotten(db: Db, overdueMs: number): Promise<number> {
   const heads = await db.execute<{ id: string }>(sql`
-    select h.id from (
-      select distinct on (d.channel_id) d.id, d.ready_at from deliveries d join channels c on c.id = d.channel_id
-      where d.state = 'scheduled' and d.ready_at < now() - ${ms(overdueMs)}
-        and (c.paused_until is null or c.paused_until < now() - ${ms(overdueMs)})
-        and c.paused_at is null and not exists (select from networks n where n.name = c.network and n.paused_at is not null)
-        and not ${isStopped} and not exists (select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain'))
-      order by d.channel_id, d.ready_at
-    ) h order by h.ready_at limit ${ChannelsPerTick}`)
+    with full_networks as materialized (
+      select n.name from networks n where n.paused_at is not null or n.at_once <= (
+        select count(*) from deliveries u join channels uc on uc.id = u.channel_id
+        where u.state in ('claimed', 'sending') and uc.network = n.name)
+    )
+    select h.id from channels c, lateral (
+      select d.id, d.ready_at, d.crash_count from deliveries d
+      where d.channel_id = c.id and d.state = 'scheduled' and d.ready_at < now() - ${ms(overdueMs)}
+      order by d.ready_at limit 1
+    ) h
+    where not ${isStopped} and c.paused_at is null and (c.paused_until is null or c.paused_until < now() - ${ms(overdueMs)})
+      and c.network not in (select name from full_networks)
+      and not exists (select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain'))
+      and (h.crash_count = 0 or not exists (select from deliveries s where s.crash_count > 0 and s.state in ('claimed', 'sending')))
+    order by h.ready_at limit ${ChannelsPerTick}`)
   await wakeAtDue(
     db,
     [...heads].map(({ id }) => id),
@@ -135,7 +143,7 @@ async function wakeForgotten(db: Db, overdueMs: number): Promise<number> {
 }
 
 /** A disconnected channel keeps its credential only until the last of its sends is known. */
-async function eraseCredentials(db: Db): Promise<void> {
+export async function eraseCredentials(db: Db): Promise<void> {
   await db.execute(sql`
     update channels c set credential = null where c.status = 'disconnected' and c.credential is not null
       and not exists (select from deliveries d where d.channel_id = c.id and d.state in ('sending', 'uncertain'))`)

@@ -13,6 +13,7 @@ import type { Times } from './times.ts'
 /** What a worker has, the same for every task. */
 export type Deps = {
   db: Db
+  refreshing: Db // connections that may be held while a network is asked for a new credential
   owner: string // the id of this worker's pool, which leases carry
   times: Times
   networks: Networks
@@ -69,7 +70,7 @@ export function credentialPlace({ channelId, organisationId }: { channelId: stri
 export async function refreshed<C extends SealedChannel>(deps: Deps, network: Network, refused: C): Promise<C | null> {
   if (!network.refresh) return null
   const { refresh } = network
-  return deps.db.transaction(async (tx) => {
+  return deps.refreshing.transaction(async (tx) => {
     // Not the row's lock: claims and settlements of the channel must not wait for the network.
     await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`refresh ${refused.channelId}`}, 0))`)
     const [current] = await tx.execute<{ credential: Uint8Array | null; version: number }>(sql`

@@ -12,6 +12,7 @@ import {
   idempotencyKeys,
   sessions,
   throttles,
+  workerMinutes,
 } from '../db/schema.ts'
 
 /** How often a worker process sweeps. */
@@ -34,6 +35,7 @@ const over: [PgTable, SQL][] = [
   [throttles, sql`o.expire < now()`],
   [apiRequests, sql`o.at < now() - interval '7 days'`],
   [sessions, sql`o.expires_at < now()`],
+  [workerMinutes, sql`o.at < now() - interval '7 days'`],
   [
     events, // with their deliveries, unless one was asked for again
     sql`o.at < now() - interval '30 days'

@@ -2,11 +2,12 @@ import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { Logger as QueueLogger, type Runner, run as runQueue, type TaskList, type WorkerEvents } from 'graphile-worker'
+import { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { connect, type Db } from '../db/client.ts'
 import { networks as networkRows } from '../db/schema.ts'
 import { alarm } from './alarm.ts'
-import { claimHeads } from './claim.ts'
+import { claimHeads, type Late, putAside } from './claim.ts'
 import { Dispatch } from './dispatch.ts'
 import type { Health } from './health.ts'
 import { type Claimed, releaseClaims, renewLeases } from './ledger.ts'
@@ -15,7 +16,7 @@ import { sweepMedia } from './media-sweep.ts'
 import { persistently } from './persistently.ts'
 import { deliver, type Gate, openLedger } from './publish.ts'
 import { askBack, dropJob, type Payloads, wakeChannels, wakeLook } from './queue.ts'
-import { reap } from './reaper.ts'
+import { eraseCredentials, reap, wakeForgotten } from './reaper.ts'
 import { beginLooks, type Looking, look } from './reconcile.ts'
 import { noticeRestore } from './restore.ts'
 import type { Deps } from './session.ts'
@@ -32,8 +33,11 @@ const CanaryWithinMs = 60_000
 
 export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & { databaseUrl: string; concurrency: number }
 
-/** Why a worker can do nothing more: another may be started in its place when it has only lost its sign of life. */
-export type End = { reason: string; isHealable: boolean }
+/**
+ * Why a worker can do nothing more: another may be started in its place when it has only lost its sign of life; when the
+ * database has fallen silent, even its stop would wait for ever.
+ */
+export type End = { reason: string; isHealable: boolean; isHopeless?: boolean }
 
 /** A running worker. `ended` resolves when it can do nothing more; `stop` drains it first. */
 export type Worker = { owner: string; health: Health; ended: Promise<End>; stop: () => Promise<void> }
@@ -50,7 +54,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const sends = new Dispatch({
     ...{ concurrency, log },
     claim: (channelIds) => claimHeads(db, times, deps.owner, channelIds),
-    perform: (claimed: Claimed) => deliver(deps, ledger, gate, claimed),
+    perform: (claim: Claimed | Late) =>
+      'lateOn' in claim ? leaveLate(deps, claim.lateOn) : deliver(deps, ledger, gate, claim),
   })
   const looks = new Dispatch({
     ...{ concurrency: LooksAtOnce, log },
@@ -58,8 +63,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     perform: (looking: Looking) => look(deps, looking),
   })
   const postman = startPostman(deps)
-  const lost = Promise.withResolvers<string>()
-  const life = showLife(databaseUrl, () => lost.resolve('the connection that shows this worker alive was lost'))
+  const lost = Promise.withResolvers<End>()
+  const life = showLife(databaseUrl, {
+    onLost: () => lost.resolve({ reason: 'the connection that shows this worker alive was lost', isHealable: true }),
+    onSilence: () => lost.resolve({ reason: 'the database no longer answers', isHealable: false, isHopeless: true }),
+  })
   const reaper = connect(databaseUrl, { connections: 1, name: 'reaper' }) // its own: whatever the pool is busy with
   const tasks = (owner: string): TaskList => {
     deps.owner = owner
@@ -87,6 +95,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       log,
     ),
     every(times.reaperMs, halt.signal, () => tick(deps, reaper.db, heard), log),
+    every(times.overdueMs / 2, halt.signal, () => tidy(deps, reaper.db), log),
     every(times.canaryMs, halt.signal, () => sendCanary(db, owner, heard), log),
     every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, log),
     every(times.minuteMs, halt.signal, () => deps.tally.write(db, owner), log),
@@ -108,15 +117,20 @@ async function knowNetworks({ db, networks }: WorkerOptions): Promise<void> {
   await db.insert(networkRows).values(rows).onConflictDoNothing()
 }
 
-type Running = { runner: Runner; gate: Gate; sends: Dispatch<Claimed>; looks: Dispatch<Looking>; postman: Postman }
+type Running = {
+  runner: Queue
+  gate: Gate
+  sends: Dispatch<Claimed | Late>
+  looks: Dispatch<Looking>
+  postman: Postman
+}
 
 /** Claim nothing more, let what is being sent end, and leave the rest to the other workers, who are woken for it. */
 async function drain(deps: Deps, { runner, gate, sends, looks, postman }: Running): Promise<void> {
   const { db, times, owner, log } = deps
   const leaveToOthers = (error: unknown) => log.warn({ err: error }, 'left to the other workers')
   gate.closed = true
-  const emptied = runner.stop() // at once, so that what it fetched ahead goes to others
-  emptied.catch(() => {}) // heard below
+  const emptied = runner.stop().catch(leaveToOthers) // at once, so that what it fetched ahead goes to others
   await Promise.all([sends.close(), looks.close()])
   await persistently(deps, () => db.transaction((tx) => releaseClaims(tx, owner))).catch(leaveToOthers)
   while (gate.sending.size > 0) await sleep(20)
@@ -130,7 +144,7 @@ async function drain(deps: Deps, { runner, gate, sends, looks, postman }: Runnin
 /** A wake-up names a delivery; what is woken is its channel. Those made by an older version name nothing else. */
 async function wakeFor(
   { db, at }: Deps,
-  sends: Dispatch<Claimed>,
+  sends: Dispatch<Claimed | Late>,
   payload: Partial<Payloads['publish']>,
 ): Promise<void> {
   at('woken')
@@ -141,12 +155,15 @@ async function wakeFor(
   if (channel) sends.wake(channel.id, channel.network)
 }
 
+/** The running queue. `promise` settles when it has ended. */
+type Queue = { promise: Promise<void>; stop: () => Promise<void> }
+
 /** Start graphile-worker. `tasks` and `before` are called with the pool's id before it can take a job. */
 async function runTasks(
   { databaseUrl, concurrency, log }: WorkerOptions,
   tasks: (owner: string) => TaskList,
   before: (owner: string) => Promise<void>,
-): Promise<Runner> {
+): Promise<Queue> {
   const events: WorkerEvents = new EventEmitter()
   const taskList: TaskList = {}
   let ready: Promise<void> | undefined
@@ -161,26 +178,24 @@ async function runTasks(
         await task?.(payload, helpers)
       }
   })
-  const runner = await runQueue({
-    connectionString: notWaitingForTheDisk(databaseUrl),
-    taskList,
-    events,
-    noHandleSignals: true,
-    ...settings(concurrency, log),
-  })
-  await ready?.catch(async (error) => {
-    await runner.stop()
+  const pgPool = queuePool(databaseUrl, log)
+  let runner: Runner | undefined
+  const stop = () => Promise.resolve(runner?.stop()).finally(() => pgPool.end())
+  try {
+    runner = await runQueue({ pgPool, taskList, events, noHandleSignals: true, ...settings(concurrency, log) })
+    await ready
+    return { promise: runner.promise, stop }
+  } catch (error) {
+    await stop()
     throw error
-  })
-  return runner
+  }
 }
 
-// A job that was fetched or done is no loss when PostgreSQL itself is killed: it is a wake-up, and runs once more.
-function notWaitingForTheDisk(databaseUrl: string): string {
-  const url = new URL(databaseUrl)
-  const given = url.searchParams.get('options')
-  url.searchParams.set('options', `${given ? `${given} ` : ''}-c synchronous_commit=off`)
-  return url.href
+// The queue's own connections. A job that was fetched or done is no loss when PostgreSQL itself is killed: it is a
+// wake-up, and runs once more. An idle connection that the database ends is told here, or it would end the process.
+function queuePool(connectionString: string, log: Logger): Pool {
+  const pool = new Pool({ connectionString, max: QueueConnections, options: '-c synchronous_commit=off' })
+  return pool.on('error', (error) => log.warn({ err: error }, 'a connection of the queue was lost'))
 }
 
 function settings(concurrency: number, log: Logger) {
@@ -190,7 +205,6 @@ function settings(concurrency: number, log: Logger) {
   return {
     concurrency,
     pollInterval: PollMs,
-    maxPoolSize: QueueConnections,
     logger,
     preset: {
       worker: {
@@ -205,11 +219,27 @@ function settings(concurrency: number, log: Logger) {
 
 async function tick(deps: Deps, db: Db, heard: { reaperAt: number }): Promise<void> {
   heard.reaperAt = Date.now()
-  const { dead, taken, woken } = await reap(deps, db)
+  const { dead, taken } = await reap(deps, db)
   deps.metrics.takenOver(taken.length)
   for (const { id: delivery, attemptNo: attempt, organisationId: organisation, postId: post, state } of taken)
     deps.log.warn({ organisation, post, delivery, attempt, state }, 'taken from a worker that is gone')
-  if (dead.length + woken > 0) deps.log.warn({ dead, taken: taken.length, woken }, 'reaped')
+  if (dead.length > 0) deps.log.warn({ dead }, 'workers are gone')
+}
+
+async function tidy({ times, log }: Deps, db: Db): Promise<void> {
+  const woken = await wakeForgotten(db, times.overdueMs)
+  if (woken > 0) log.warn({ woken }, 'woken what had lost its wake-up, or waits for its turn')
+  await eraseCredentials(db)
+}
+
+/** What is too late is put aside as a piece of work of its own: however long it takes, no other channel's claim waits for it. */
+async function leaveLate({ db, times, log }: Deps, channelId: string): Promise<void> {
+  try {
+    await putAside(db, times, channelId)
+  } catch (error) {
+    log.warn({ err: error, channel: channelId }, 'what is too late could not be put aside; it is tried again')
+    await sleep(times.reaperMs)
+  }
 }
 
 // A database that is away says nothing of this worker: the canary counts again once it can be sent.
@@ -233,13 +263,13 @@ async function every(ms: number, signal: AbortSignal, work: () => Promise<void>,
   }
 }
 
-async function endOf(runner: Runner, lost: Promise<string>, gate: Gate): Promise<End> {
-  const ended = await Promise.race([
+async function endOf(runner: Queue, lost: Promise<End>, gate: Gate): Promise<End> {
+  const ended = await Promise.race<End>([
     runner.promise.then(
       () => ({ reason: 'the queue ended', isHealable: false }),
       (error: Error) => ({ reason: `the queue failed: ${error.message}`, isHealable: false }),
     ),
-    lost.then((reason) => ({ reason, isHealable: true })),
+    lost,
   ])
   return gate.closed ? { reason: 'stopped', isHealable: false } : ended
 }

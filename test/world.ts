@@ -1,7 +1,7 @@
 import { eq, inArray } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
 import { attempts, deliveries } from '../db/schema.ts'
-import { claimHeads } from '../jobs/claim.ts'
+import { claimHeads, putAside } from '../jobs/claim.ts'
 import { type Claimed, intend } from '../jobs/ledger.ts'
 import { times } from '../jobs/times.ts'
 import { aChannel, aDelivery, anOrganisation } from './builders.ts'
@@ -108,7 +108,9 @@ export async function claimOne(db: Db, owner: string, deliveryId: string): Promi
   const { channelId } = await deliveryOf(db, deliveryId)
   for (;;) {
     const claim = (await claimHeads(db, times, owner, [channelId])).get(channelId)!
-    if (claim !== 'again') return typeof claim === 'object' ? claim : null
+    if (typeof claim !== 'object') return null
+    if (!('lateOn' in claim)) return claim
+    await putAside(db, times, channelId)
   }
 }
 

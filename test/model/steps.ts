@@ -1,4 +1,4 @@
-import { claimHeads } from '../../jobs/claim.ts'
+import { claimHeads, putAside } from '../../jobs/claim.ts'
 import { type Claimed, intend, releaseClaims, renewLeases } from '../../jobs/ledger.ts'
 import { enrol } from '../../jobs/presence.ts'
 import { reap } from '../../jobs/reaper.ts'
@@ -82,6 +82,7 @@ function claims({ nowMs, channelIds, tx }: Stage, { rows }: State, w: number): S
         const mind = next.minds[w]!
         const claim = (await claimHeads(tx, times, mind.owner, [id])).get(id)!
         if (typeof claim !== 'object') return
+        if ('lateOn' in claim) return putAside(tx, times, claim.lateOn)
         checkOrder({ nowMs } as Stage, next.rows, claim.id)
         const fresh = JSON.stringify({ text: claim.text, by: claim.leaseToken })
         const bytes = claim.maybeOut && claim.prepared ? claim.prepared : fresh // as jobs/publish.ts

@@ -1,0 +1,2 @@
+CREATE INDEX "channels_to_erase" ON "channels" USING btree ("id") WHERE status = 'disconnected' and credential is not null;--> statement-breakpoint
+CREATE INDEX "deliveries_channel_ready" ON "deliveries" USING btree ("channel_id","ready_at") WHERE state = 'scheduled';
