@@ -137,7 +137,7 @@ export function fakeNetwork(network: FakeNetwork): Network {
         key: publishKey,
         ...(prepared as Prepared),
       }
-      const answer = await session.outbound.post(`${url}/publish`, { json, ...authorized(session), timeoutMs: 5000 })
+      const answer = await session.outbound.post(`${url}/publish`, { json, ...authorized(session), timeoutMs: 14_000 })
       if (!answer.ok) throw failureOf(answer)
       const { id } = z.object({ id: z.string() }).parse(answer.json())
       return { remoteId: id, url: `${url}/posts/${id}`, status: answer.status, reply: answer.text() }
