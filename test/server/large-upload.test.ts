@@ -53,7 +53,7 @@ describe.runIf(process.platform === 'linux').each(['a local folder', 'an S3 buck
   beforeAll(async () => {
     s3 = await startS3()
     w = await openWeb(place === 'an S3 bucket' ? s3.variables : {})
-    for (const take of [sendForm, fetchFrom]) await take(`the first ${take.name}`, MiB) // what these load stays
+    for (const take of [sendForm, fetchFrom]) await take(`the first ${take.name}`, 24 * MiB) // what these load stays, and the buffers of a bucket's parts
   })
   afterAll(async () => {
     await w.end()
