@@ -191,11 +191,11 @@ async function runTasks(
   }
 }
 
-// The queue's own connections. A job that was fetched or done is no loss when PostgreSQL itself is killed: it is a
-// wake-up, and runs once more. An idle connection that the database ends is told here, or it would end the process.
+// A job that was fetched or done is no loss when PostgreSQL is killed. A connection that it ends must not end the process.
 function queuePool(connectionString: string, log: Logger): Pool {
+  const lost = (err: Error) => log.warn({ err }, 'a connection of the queue was lost')
   const pool = new Pool({ connectionString, max: QueueConnections, options: '-c synchronous_commit=off' })
-  return pool.on('error', (error) => log.warn({ err: error }, 'a connection of the queue was lost'))
+  return pool.on('error', lost).on('connect', (client) => client.on('error', lost))
 }
 
 function settings(concurrency: number, log: Logger) {
