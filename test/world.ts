@@ -29,6 +29,10 @@ export async function world({ database: given }: WorldWay = {}) {
   const running: Started[] = []
   const channel = (network: string, token?: string, of = organisationId) =>
     aChannel(db, site.secretKey, { organisationId: of, network, token: token ?? `good of ${of}` })
+  const stopWorkers = async () => {
+    for (const process of running) process.kill('SIGCONT') // one that was frozen hears nothing
+    await Promise.all(running.splice(0).map((process) => process.stop()))
+  }
   return {
     db,
     site,
@@ -64,11 +68,11 @@ export async function world({ database: given }: WorldWay = {}) {
     },
     /** Stop the workers and let the fake behave again. */
     async rest() {
-      for (const process of running) process.kill('SIGCONT') // one that was frozen hears nothing
-      await Promise.all(running.splice(0).map((process) => process.stop()))
+      await stopWorkers()
       fake.reset()
     },
     async end() {
+      await stopWorkers()
       await Promise.all([fake.end(), site.end()])
       await database.end()
     },
