@@ -120,9 +120,14 @@ function headOf(channelId: SQL): SQL {
 }
 
 async function wakeWhere(tx: Tx, which: SQL): Promise<void> {
-  await tx.execute(sql`
-    with woken as (
-      select d.id, d.ready_at, d.channel_id, c.network from deliveries d join channels c on c.id = d.channel_id
+  await tx.execute(sql`with ${wakingAtDue(sql`deliveries`, which)}`)
+}
+
+/** SQL: the CTEs and the end of a statement that does what wakeAtDue does for those in `deliveries`, a CTE that has just made them. */
+export function wakingAtDue(deliveries: SQL, which = sql`true`): SQL {
+  return sql`
+    woken as (
+      select d.id, d.ready_at, d.channel_id, c.network from ${deliveries} d join channels c on c.id = d.channel_id
       where ${which} and d.state = 'scheduled'
     ), added as (
       select graphile_worker.add_jobs(array_agg(row(
@@ -130,5 +135,5 @@ async function wakeWhere(tx: Tx, which: SQL): Promise<void> {
         null, w.ready_at, null, w.id::text, null, null
       )::graphile_worker.job_spec order by w.ready_at, w.id))
       from woken w having count(*) > 0)
-    select pg_notify(${DueChanged}, '') from added limit 1`)
+    select pg_notify(${DueChanged}, '') from added limit 1`
 }

@@ -1,15 +1,15 @@
-import { and, eq, inArray, sql } from 'drizzle-orm'
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import type { Tx } from '../db/client.ts'
-import { deliveries, postMedia, posts } from '../db/schema.ts'
+import { deliveries, postMedia } from '../db/schema.ts'
 import type { Networks } from '../jobs/networks/registry.ts'
 import { cancel, type Found, reschedule } from '../jobs/orders.ts'
 import { type Post, type PostRow, postView, showPost } from '../jobs/post-view.ts'
-import { wakeAtDue } from '../jobs/queue.ts'
+import { wakingAtDue } from '../jobs/queue.ts'
 import type { Actor } from './actor.ts'
 import { Failure } from './errors.ts'
 import { reachesPost, type Who } from './reach.ts'
-import type { Wanted } from './rules.ts'
+import type { Facts, Wanted } from './rules.ts'
 
 // A post as rows: itself, its media, a delivery a channel.
 
@@ -23,20 +23,29 @@ export async function readPost(tx: Tx, who: Who, id: string): Promise<Post> {
   return showPost(row)
 }
 
-/** Insert a post with its media, without deliveries yet; returns its id. */
-export async function insertPost(
-  tx: Tx,
-  organisationId: string,
-  type: Post['type'],
-  wanted: Wanted,
-  actor: Actor,
-): Promise<string> {
-  const id = uuidv7()
-  const { content, date } = wanted
-  const createdBy = { createdByKind: actor.kind, createdById: actor.id, createdByName: actor.name }
-  await tx.insert(posts).values({ id, organisationId, type, content, date, ...createdBy })
-  await replaceMedia(tx, organisationId, id, wanted.mediaIds)
-  return id
+type NewPost = { type: Post['type']; wanted: Wanted; channels: Facts['channels'] }
+
+/**
+ * Insert a post with its media and a delivery a channel, in the order given, with the wake-ups of those that are
+ * scheduled; returns its id. `channels` are those wanted, among others.
+ */
+export async function insertPost(tx: Tx, networks: Networks, actor: Actor, post: NewPost): Promise<string> {
+  const { type, wanted, channels } = post
+  const { content, date, channelIds, mediaIds } = wanted
+  const [postId, organisationId] = [uuidv7(), actor.organisationId]
+  const state = type === 'draft' ? 'draft' : 'scheduled'
+  await tx.execute(sql`
+    with post as (
+      insert into posts (id, organisation_id, type, date, content, told, created_by_kind, created_by_id, created_by_name)
+      values (${postId}, ${organisationId}, ${type}, ${isoOf(date)}, ${content}, ${state.toUpperCase()},
+        ${actor.kind}, ${actor.id}, ${actor.name})
+    ), media as (
+      insert into post_media (organisation_id, post_id, media_id, position)
+      select ${organisationId}::uuid, ${postId}::uuid, id, place - 1
+      from unnest(${sql.param(mediaIds)}::uuid[]) with ordinality as m (id, place)
+    ), made as (${insertion(networks, { organisationId, postId, channelIds, channels, state, dueAt: date })}),
+    ${wakingAtDue(sql`made`)}`)
+  return postId
 }
 
 /** Make `mediaIds`, in this order, the media of a post. */
@@ -50,29 +59,28 @@ type NewDeliveries = {
   organisationId: string
   postId: string
   channelIds: string[]
+  channels: Facts['channels'] // these among others
   state: 'draft' | 'scheduled'
   dueAt: Date | null
 }
 
-/** Insert one delivery a channel, in the order given, with the wake-ups of those that are scheduled. */
-export async function insertDeliveries(tx: Tx, networks: Networks, wanted: NewDeliveries): Promise<void> {
-  const { channelIds, ...shared } = wanted
-  if (channelIds.length === 0) return
-  const networkOf = await tx.query.channels.findMany({
-    columns: { id: true, network: true },
-    where: (channel) => and(eq(channel.organisationId, wanted.organisationId), inArray(channel.id, channelIds)),
-  })
+function insertion(networks: Networks, wanted: NewDeliveries): SQL {
+  const { organisationId, postId, channelIds, channels, state, dueAt } = wanted
   const rows = channelIds.map((channelId, position) => {
-    const network = networkOf.find(({ id }) => id === channelId)!.network
+    const { network } = channels.find(({ id }) => id === channelId)!
     const id = uuidv7()
-    return { id, ...shared, channelId, position, publishKey: networks[network]?.mintPublishKey?.() ?? id }
+    return { id, channelId, position, publishKey: networks[network]?.mintPublishKey?.() ?? id }
   })
-  await tx.insert(deliveries).values(rows)
-  if (wanted.state === 'scheduled')
-    await wakeAtDue(
-      tx,
-      rows.map(({ id }) => id),
-    )
+  return sql`
+    insert into deliveries (id, organisation_id, post_id, channel_id, position, state, due_at, publish_key)
+    select r.id, ${organisationId}::uuid, ${postId}::uuid, r."channelId", r.position, ${state}::delivery_state,
+      ${isoOf(dueAt)}::timestamptz, r."publishKey"
+    from json_to_recordset(${JSON.stringify(rows)}::json) as r (id uuid, "channelId" uuid, position smallint, "publishKey" text)
+    returning id, state, ready_at, channel_id`
+}
+
+function isoOf(date: Date | null): string | null {
+  return date?.toISOString() ?? null
 }
 
 /** Bring a post's deliveries to what is wanted: channels left out leave, new ones come, the others get the new hour, unless `keepsHour`. */
@@ -85,10 +93,11 @@ export async function changeDeliveries(
     type: Post['type']
     wanted: Wanted
     found: Found[]
+    channels: Facts['channels']
     keepsHour: boolean
   },
 ): Promise<void> {
-  const { organisationId, postId, type, wanted, found, keepsHour } = change
+  const { organisationId, postId, type, wanted, found, channels, keepsHour } = change
   const to = { state: type === 'draft' ? 'draft' : 'scheduled', dueAt: wanted.date } as const
   const leaving = found.filter(
     ({ channelId, state }) => !wanted.channelIds.includes(channelId) && state !== 'cancelled',
@@ -110,8 +119,11 @@ export async function changeDeliveries(
   const named = (isBack: boolean) => staying.filter(({ state }) => (state === 'cancelled') === isBack)
   await reschedule(tx, named(false), keepsHour ? { state: to.state } : to)
   await reschedule(tx, named(true), to)
-  const arriving = wanted.channelIds.filter((id) => !found.some(({ channelId }) => channelId === id))
-  await insertDeliveries(tx, networks, { organisationId, postId, channelIds: arriving, ...to })
+  const channelIds = wanted.channelIds.filter((id) => !found.some(({ channelId }) => channelId === id))
+  if (channelIds.length > 0) {
+    const made = insertion(networks, { organisationId, postId, channelIds, channels, ...to })
+    await tx.execute(sql`with made as (${made}), ${wakingAtDue(sql`made`)}`)
+  }
   await arrange(tx, organisationId, postId, wanted)
 }
 

@@ -19,7 +19,7 @@ import { isAfter, type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure, type FailureCode, type Fault } from './errors.ts'
 import { ById, CreatePost, ListAttempts, ListPosts, Resolve, UpdatePost } from './forms.ts'
 import { once } from './idempotency.ts'
-import { arrange, changeDeliveries, insertDeliveries, insertPost, readPost, replaceMedia } from './post-rows.ts'
+import { arrange, changeDeliveries, insertPost, readPost, replaceMedia } from './post-rows.ts'
 import { reachesPost, type Who } from './reach.ts'
 import { type Facts, factsFor, missingThings, obstacles, type Unchanged, type Wanted } from './rules.ts'
 import { needs, router } from './trpc.ts'
@@ -31,11 +31,10 @@ export const posts = router({
       once(ctx, 'POST /posts', async (tx): Promise<Post> => {
         const { organisationId, actor } = ctx
         const wanted = wantedIn(input)
-        const now = await demandPossible(tx, actor, wanted, { isDraft: input.type === 'draft', unchanged: nothing })
+        const isDraft = input.type === 'draft'
+        const { now, channels } = await demandPossible(tx, actor, wanted, { isDraft, unchanged: nothing })
         if (input.type === 'now') wanted.date = now
-        const id = await insertPost(tx, organisationId, input.type, wanted, ctx.actor)
-        const due = { state: input.type === 'draft' ? 'draft' : 'scheduled', dueAt: wanted.date } as const
-        await insertDeliveries(tx, ctx.networks, { organisationId, postId: id, channelIds: wanted.channelIds, ...due })
+        const id = await insertPost(tx, ctx.networks, actor, { type: input.type, wanted, channels })
         if (wanted.overrides.length > 0) await arrange(tx, organisationId, id, wanted)
         await tell(tx, organisationId, [id], 'post.created')
         return readPost(tx, actor, id)
@@ -94,7 +93,7 @@ export const posts = router({
         const isSameType = type === before.type
         const keepsHour = isSameType && input.date === undefined
         const goesNow = type === 'now' && !isSameType
-        const now = await demandPossible(tx, actor, wanted, {
+        const { now, channels } = await demandPossible(tx, actor, wanted, {
           isDraft: type === 'draft',
           unchanged: { date: keepsHour || goesNow, onChannels: isSameType ? before.channelIds : [] },
         })
@@ -104,7 +103,15 @@ export const posts = router({
           .set({ type, content: wanted.content, date: wanted.date, version: before.version + 1, updatedAt: sql`now()` })
           .where(and(eq(postsTable.id, input.id), eq(postsTable.organisationId, organisationId)))
         if (input.mediaIds) await replaceMedia(tx, organisationId, input.id, input.mediaIds)
-        await changeDeliveries(tx, networks, { organisationId, postId: input.id, type, wanted, found, keepsHour })
+        await changeDeliveries(tx, networks, {
+          organisationId,
+          postId: input.id,
+          type,
+          wanted,
+          found,
+          channels,
+          keepsHour,
+        })
         await tell(tx, organisationId, [input.id], 'post.updated')
         return readPost(tx, actor, input.id)
       }),
@@ -213,12 +220,12 @@ function staysOn(channelIds: string[]): (override: Override) => boolean {
 
 type Asked = { isDraft: boolean; unchanged: Unchanged }
 
-/** Throws `unprocessable` with everything that is in the way; returns the database's clock. */
-async function demandPossible(tx: Tx, who: Who, wanted: Wanted, asked: Asked): Promise<Date> {
+/** Throws `unprocessable` with everything that is in the way; returns what it knows by then. */
+async function demandPossible(tx: Tx, who: Who, wanted: Wanted, asked: Asked): Promise<Facts> {
   const facts = await factsFor(tx, who, wanted)
   const errors = problemsOf(wanted, facts, asked)
   if (errors.length > 0) throw new Failure('unprocessable', { errors })
-  return facts.now
+  return facts
 }
 
 function problemsOf(wanted: Wanted, facts: Facts, { isDraft, unchanged }: Asked): Fault[] {

@@ -53,15 +53,13 @@ async function listPosts(caller: Caller, req: express.Request): Promise<unknown>
 
 function createPost(caller: Caller, req: express.Request): Promise<unknown> {
   const { type, date, content, channelIds } = req.body as Wanted
-  const [organisation, post, delivery] = [caller.organisation_id, uuidv7(), uuidv7()]
+  const [organisation, post, id] = [caller.organisation_id, uuidv7(), uuidv7()]
+  const deliveries = [{ id, channelId: channelIds[0], position: 0, publishKey: id }]
   return sql.begin(async (tx) => {
     const run = runOn(tx)
     await run(statements.facts, [organisation, channelIds, []])
-    await run(statements.insertPost, [post, organisation, type, date, content, 'api_key', caller.id, caller.name])
-    await run(statements.deleteMedia, [post, organisation])
-    await run(statements.networks, [organisation, channelIds])
-    await run(statements.insertDelivery, [delivery, organisation, post, channelIds[0], date])
-    await run(statements.wake, [[delivery]])
+    const maker = ['api_key', caller.id, caller.name]
+    await run(statements.insertPost, [post, organisation, type, date, content, ...maker, [], deliveries])
     await run(statements.tell, [[organisation], [post], 'post.created'])
     const [made] = await run(statements.post, [post, organisation])
     return made

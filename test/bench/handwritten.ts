@@ -30,21 +30,20 @@ export const facts = `
       where organisation_id = $1 and id = any($3::uuid[]) order by id for key share) m) as media`
 
 export const insertPost = `
-  insert into posts (id, organisation_id, type, date, content, created_by_kind, created_by_id, created_by_name)
-  values ($1, $2, $3, $4, $5, $6, $7, $8)`
-
-export const deleteMedia = 'delete from post_media where post_id = $1 and organisation_id = $2'
-
-export const networks = 'select id, network from channels where organisation_id = $1 and id = any($2::uuid[])'
-
-export const insertDelivery = `
-  insert into deliveries (id, organisation_id, post_id, channel_id, position, state, due_at, publish_key)
-  values ($1, $2, $3, $4, 0, 'scheduled', $5, $1::uuid::text)`
-
-export const wake = `
-  with woken as (
-    select d.id, d.ready_at, d.channel_id, c.network from deliveries d join channels c on c.id = d.channel_id
-    where d.id = any($1::uuid[]) and d.state = 'scheduled'
+  with post as (
+    insert into posts (id, organisation_id, type, date, content, told, created_by_kind, created_by_id, created_by_name)
+    values ($1, $2, $3, $4, $5, 'SCHEDULED', $6, $7, $8)
+  ), media as (
+    insert into post_media (organisation_id, post_id, media_id, position)
+    select $2::uuid, $1::uuid, id, place - 1 from unnest($9::uuid[]) with ordinality as m (id, place)
+  ), made as (
+    insert into deliveries (id, organisation_id, post_id, channel_id, position, state, due_at, publish_key)
+    select r.id, $2::uuid, $1::uuid, r."channelId", r.position, 'scheduled'::delivery_state, $4::timestamptz, r."publishKey"
+    from json_to_recordset($10::json) as r (id uuid, "channelId" uuid, position smallint, "publishKey" text)
+    returning id, state, ready_at, channel_id
+  ), woken as (
+    select d.id, d.ready_at, d.channel_id, c.network from made d join channels c on c.id = d.channel_id
+    where d.state = 'scheduled'
   ), added as (
     select graphile_worker.add_jobs(array_agg(row(
       'publish', json_build_object('deliveryId', w.id, 'channelId', w.channel_id, 'network', w.network),
