@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import { type ChannelRow, channelStatus, showChannel } from './channel-view.ts'
-import { type PostRow, postView, showPost } from './post-view.ts'
+import { type Post, type PostRow, postView, showPost } from './post-view.ts'
 import { callWebhooks } from './queue.ts'
 
 // What webhooks are told of (API.md §6), written in the transaction in which it happens, for those alone that listen then.
@@ -14,34 +14,40 @@ type Deed = 'post.created' | 'post.updated' | 'post.cancelled'
 /**
  * Tell of an organisation's posts what has become of them, if that is an end or waits for a person, and was not told already.
  *
- * `deed` tells of something that was done, whatever the status. The caller has locked the posts, or two deliveries that
- * settle at once would each see the other unfinished.
+ * The caller has locked the posts, or two deliveries that settle at once would each see the other unfinished.
  */
-export async function tell(tx: Tx, organisationId: string, postIds: string[], deed: Deed | null = null): Promise<void> {
+export async function tell(tx: Tx, organisationId: string, postIds: string[]): Promise<void> {
   const posts = postIds.map((postId) => ({ organisationId, postId }))
-  await tellAll(tx, posts, deed)
+  await tellAll(tx, posts)
 }
 
 /** The same of posts of several organisations. */
-export async function tellAll(tx: Tx, posts: TheirPost[], deed: Deed | null = null): Promise<void> {
-  if (posts.length === 0) return
+export async function tellAll(tx: Tx, posts: TheirPost[]): Promise<void> {
+  if (posts.length > 0) await write(tx, posts, becoming(posts, null))
+}
+
+/** The same of one post, and of what was done with it, whatever its status; returns it as callers see it now. */
+export async function tellOfPost(tx: Tx, post: TheirPost, deed: Deed | null = null): Promise<Post> {
+  const [row] = await write(tx, [post], becoming([post], deed), sql`, s.* from seen s`)
+  return showPost(row as PostRow)
+}
+
+function becoming(posts: TheirPost[], deed: Deed | null): SQL {
   const organisationIds = posts.map(({ organisationId }) => organisationId)
-  await write(
-    tx,
-    organisationIds,
-    sql`
+  const ids = posts.map(({ postId }) => postId)
+  return sql`
     seen as (
-      select p.id, p.organisation_id, v.status, to_jsonb(p) || to_jsonb(v) as subject, v.status is distinct from p.told as is_news
-      from (select distinct * from unnest(${sql.param(organisationIds)}::uuid[], ${sql.param(posts.map(({ postId }) => postId))}::uuid[])) as one (organisation_id, id)
+      select p.*, v.*, v.status is distinct from p.told as is_news
+      from (select distinct * from unnest(${sql.param(organisationIds)}::uuid[], ${sql.param(ids)}::uuid[])) as one (organisation_id, id)
       join posts p using (organisation_id, id), ${postView}
     ), noted as (
       update posts p set told = seen.status from seen where p.id = seen.id and seen.is_news
     ), happened as (
-      select organisation_id, coalesce(${deed}, 'post.' || lower(status)) as type, subject from seen
+      select organisation_id, coalesce(${deed}, 'post.' || lower(status)) as type, to_jsonb(s) - 'is_news' as subject
+      from seen s
       where ${deed}::text is not null
         or (is_news and status in ('PUBLISHED', 'PARTIALLY_PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED'))
-    )`,
-  )
+    )`
 }
 
 /** Tell what became of a channel. Its credential is no part of it. */
@@ -53,7 +59,7 @@ export async function tellOfChannel(
 ): Promise<void> {
   await write(
     tx,
-    [organisationId],
+    [{ organisationId }],
     sql`
     happened as (
       select c.organisation_id, ${type}::text as type,
@@ -91,10 +97,11 @@ export function bodyOf(event: { type: string; at: string; subject: unknown }, ap
 
 /**
  * Write the rows (organisation_id, type, subject) of the CTE `happened` as events, each with a delivery to whoever listens. One that is
- * being deleted is waited for and left out: a post must not fail by it.
+ * being deleted is waited for and left out: a post must not fail by it. `shown` ends the statement: what to return, if anything.
  */
-async function write(tx: Tx, organisationIds: string[], happened: SQL): Promise<void> {
-  const rows = await tx.execute<{ webhookId: string }>(sql`
+async function write(tx: Tx, of: { organisationId: string }[], happened: SQL, shown = sql``): Promise<object[]> {
+  const organisationIds = of.map(({ organisationId }) => organisationId)
+  const rows = await tx.execute<{ webhookIds: string[] }>(sql`
     with ${happened}, listening as materialized (
       select w.* from webhooks w where w.organisation_id = any(${sql.param(organisationIds)}::uuid[]) and w.off_since is null
       order by w.id for key share
@@ -104,14 +111,14 @@ async function write(tx: Tx, organisationIds: string[], happened: SQL): Promise<
       ) listeners where listeners.ids is not null
     ), events as (
       insert into events (id, organisation_id, type, subject) select id, organisation_id, type, subject from told
+    ), due as (
+      insert into webhook_deliveries (id, organisation_id, webhook_id, event_id, next_attempt_at)
+      select gen_random_uuid(), organisation_id, unnest(ids), id, now() from told
+      returning webhook_id
     )
-    insert into webhook_deliveries (id, organisation_id, webhook_id, event_id, next_attempt_at)
-    select gen_random_uuid(), organisation_id, unnest(ids), id, now() from told
-    returning webhook_id as "webhookId"`)
-  await callWebhooks(
-    tx,
-    [...rows].map(({ webhookId }) => webhookId),
-  )
+    select (select coalesce(json_agg(webhook_id), '[]') from due) as "webhookIds"${shown}`)
+  await callWebhooks(tx, rows[0]?.webhookIds ?? [])
+  return [...rows]
 }
 
 // A webhook `w` that a token made is told of `h` only what the token itself may read (API.md §4).

@@ -2,7 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import type { z } from 'zod'
 import type { Tx } from '../db/client.ts'
 import { posts as postsTable } from '../db/schema.ts'
-import { tell } from '../jobs/events.ts'
+import { tell, tellOfPost } from '../jobs/events.ts'
 import { cancel, type Found, lockDeliveries, sendAgain } from '../jobs/orders.ts'
 import {
   type DeliveryStatus,
@@ -36,8 +36,7 @@ export const posts = router({
         if (input.type === 'now') wanted.date = now
         const id = await insertPost(tx, ctx.networks, actor, { type: input.type, wanted, channels })
         if (wanted.overrides.length > 0) await arrange(tx, organisationId, id, wanted)
-        await tell(tx, organisationId, [id], 'post.created')
-        return readPost(tx, actor, id)
+        return tellOfPost(tx, { organisationId, postId: id }, 'post.created')
       }),
     ),
 
@@ -112,8 +111,7 @@ export const posts = router({
           channels,
           keepsHour,
         })
-        await tell(tx, organisationId, [input.id], 'post.updated')
-        return readPost(tx, actor, input.id)
+        return tellOfPost(tx, { organisationId, postId: input.id }, 'post.updated')
       }),
     ),
 
@@ -125,7 +123,7 @@ export const posts = router({
         const post = await readPost(tx, actor, id)
         if (post.type === 'draft') {
           await cancel(tx, found)
-          await tell(tx, organisationId, [id], 'post.cancelled')
+          await tellOfPost(tx, { organisationId, postId: id }, 'post.cancelled')
           await tx.delete(postsTable).where(and(eq(postsTable.id, id), eq(postsTable.organisationId, organisationId)))
           return
         }
@@ -159,8 +157,7 @@ export const posts = router({
           const publication = { remoteId: null, url: input.url ?? null }
           await recordPublished(tx, [{ ...delivery, ...of, publication, evidence: 'person' }])
         }
-        await tell(tx, ctx.organisationId, [input.id])
-        return readPost(tx, ctx.actor, input.id)
+        return tellOfPost(tx, of)
       }),
     ),
 
@@ -204,8 +201,7 @@ export async function retryPost(tx: Tx, who: Who, id: string, channelId?: string
   if (failed.length === 0) throw new Failure('nothing_to_retry')
   await demandConnected(tx, who, post, failed)
   await sendAgain(tx, failed)
-  await tell(tx, who.organisationId, [id])
-  return readPost(tx, who, id)
+  return tellOfPost(tx, { organisationId: who.organisationId, postId: id })
 }
 
 const nothing: Unchanged = { date: false, onChannels: [] }

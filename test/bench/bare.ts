@@ -60,8 +60,7 @@ function createPost(caller: Caller, req: express.Request): Promise<unknown> {
     await run(statements.facts, [organisation, channelIds, []])
     const maker = ['api_key', caller.id, caller.name]
     await run(statements.insertPost, [post, organisation, type, date, content, ...maker, [], deliveries])
-    await run(statements.tell, [[organisation], [post], 'post.created'])
-    const [made] = await run(statements.post, [post, organisation])
+    const [made] = await run(statements.tell, [[organisation], [post], 'post.created'])
     return made
   })
 }

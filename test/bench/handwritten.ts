@@ -91,18 +91,16 @@ export const posts = `
   select p.*, v.* from posts p, ${view} where p.organisation_id = $1
   order by p.date desc nulls last, p.id desc limit $2`
 
-export const post = `select p.*, v.* from posts p, ${view} where p.id = $1 and p.organisation_id = $2`
-
 export const tell = `
   with seen as (
-    select p.id, p.organisation_id, v.status, to_jsonb(p) || to_jsonb(v) as subject,
-      v.status is distinct from p.told as is_news
+    select p.*, v.*, v.status is distinct from p.told as is_news
     from (select distinct * from unnest($1::uuid[], $2::uuid[])) as one (organisation_id, id)
     join posts p using (organisation_id, id), ${view}
   ), noted as (
     update posts p set told = seen.status from seen where p.id = seen.id and seen.is_news
   ), happened as (
-    select organisation_id, coalesce($3, 'post.' || lower(status)) as type, subject from seen
+    select organisation_id, coalesce($3, 'post.' || lower(status)) as type, to_jsonb(s) - 'is_news' as subject
+    from seen s
     where $3::text is not null
       or (is_news and status in ('PUBLISHED', 'PARTIALLY_PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED'))
   ), listening as materialized (
@@ -123,7 +121,9 @@ export const tell = `
     ) listeners where listeners.ids is not null
   ), events as (
     insert into events (id, organisation_id, type, subject) select id, organisation_id, type, subject from told
+  ), due as (
+    insert into webhook_deliveries (id, organisation_id, webhook_id, event_id, next_attempt_at)
+    select gen_random_uuid(), organisation_id, unnest(ids), id, now() from told
+    returning webhook_id
   )
-  insert into webhook_deliveries (id, organisation_id, webhook_id, event_id, next_attempt_at)
-  select gen_random_uuid(), organisation_id, unnest(ids), id, now() from told
-  returning webhook_id as "webhookId"`
+  select (select coalesce(json_agg(webhook_id), '[]') from due) as "webhookIds", s.* from seen s`
