@@ -1,8 +1,9 @@
-import { and, eq, gt, isNull, or, sql } from 'drizzle-orm'
+import { and, eq, gt, type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
 import type { Env } from '../db/env.ts'
-import { accessTokens, accounts, apiKeys, apps, grants, memberships, type Role, sessions } from '../db/schema.ts'
+import { accessTokens, accounts, apiKeys, memberships, type Role, sessions } from '../db/schema.ts'
 import type { Scope } from './forms.ts'
+import { type Count, counting, MinuteSeconds } from './rate-limit.ts'
 import { digest, isAccessToken, isApiKey } from './secrets.ts'
 
 /** Who is calling, and for which organisation: exactly one. */
@@ -68,59 +69,57 @@ export function credentialIn(header: string | undefined): string | null {
   return value ? value : null
 }
 
-/** Whom a credential of the public API stands for, or null when it is unknown, revoked or expired. */
-export async function credentialHolder(db: Db, credential: string): Promise<Actor | null> {
-  if (isApiKey(credential)) return keyHolder(db, credential)
-  return isAccessToken(credential) ? tokenHolder(db, credential) : null
+/** Whom a credential stands for, and how often their organisation has asked in this minute; null where that is not counted. */
+export type Holder = { actor: Actor; count: Count | null }
+
+/**
+ * Whom a credential of the public API stands for, or null when it is unknown, revoked or expired. With `isCounted`, this
+ * request counts for the organisation.
+ */
+export async function credentialHolder(db: Db, credential: string, isCounted = false): Promise<Holder | null> {
+  if (isApiKey(credential)) return keyHolder(db, credential, isCounted)
+  return isAccessToken(credential) ? tokenHolder(db, credential, isCounted) : null
 }
 
-async function keyHolder(db: Db, credential: string): Promise<Actor | null> {
-  const [key] = await db
-    .select({
-      id: apiKeys.id,
-      name: apiKeys.name,
-      organisationId: apiKeys.organisationId,
-      scopes: apiKeys.scopes,
-      stale: sql<boolean>`${apiKeys.lastUsedAt} is null or ${apiKeys.lastUsedAt} < now() - interval '1 minute'`,
-    })
-    .from(apiKeys)
-    .where(
-      and(
-        eq(apiKeys.keyHash, digest(credential)),
-        isNull(apiKeys.revokedAt),
-        or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`)),
-      ),
-    )
+async function keyHolder(db: Db, credential: string, isCounted: boolean): Promise<Holder | null> {
+  const holder = sql`
+    select id, name, organisation_id as "organisationId", scopes, ${isStale(sql`last_used_at`)} as stale from api_keys
+    where key_hash = ${digest(credential)} and revoked_at is null and (expires_at is null or expires_at > now())`
+  const [key] = await db.execute<Found>(withCount(holder, isCounted))
   if (!key) return null
-  if (key.stale) await db.update(apiKeys).set({ lastUsedAt: sql`now()` }).where(eq(apiKeys.id, key.id))
-  return {
-    kind: 'api_key',
-    id: key.id,
-    name: key.name,
-    organisationId: key.organisationId,
-    scopes: key.scopes as Scope[],
-  }
+  const { id, name, organisationId, scopes } = key
+  if (key.stale) await db.update(apiKeys).set({ lastUsedAt: sql`now()` }).where(eq(apiKeys.id, id))
+  return { actor: { kind: 'api_key', id, name, organisationId, scopes }, count: countIn(key) }
 }
 
 // A token ends with its grant and its app, and outlives its approver.
-async function tokenHolder(db: Db, credential: string): Promise<Actor | null> {
-  const [token] = await db
-    .select({
-      id: accessTokens.id,
-      grantId: grants.id,
-      appId: apps.id,
-      name: apps.name,
-      organisationId: accessTokens.organisationId,
-      scopes: grants.scopes,
-      channelIds: grants.channelIds,
-      stale: sql<boolean>`${accessTokens.lastUsedAt} is null or ${accessTokens.lastUsedAt} < now() - interval '1 minute'`,
-    })
-    .from(accessTokens)
-    .innerJoin(grants, eq(grants.id, accessTokens.grantId))
-    .innerJoin(apps, eq(apps.id, accessTokens.appId))
-    .where(and(eq(accessTokens.tokenHash, digest(credential)), isNull(grants.revokedAt)))
+async function tokenHolder(db: Db, credential: string, isCounted: boolean): Promise<Holder | null> {
+  const holder = sql`
+    select t.id as "tokenId", g.id as "grantId", a.id, a.name, t.organisation_id as "organisationId", g.scopes,
+      g.channel_ids as "channelIds", ${isStale(sql`t.last_used_at`)} as stale
+    from access_tokens t join grants g on g.id = t.grant_id join apps a on a.id = t.app_id
+    where t.token_hash = ${digest(credential)} and g.revoked_at is null`
+  type Token = Found & { tokenId: string; grantId: string; channelIds: string[] | null }
+  const [token] = await db.execute<Token>(withCount(holder, isCounted))
   if (!token) return null
-  if (token.stale) await db.update(accessTokens).set({ lastUsedAt: sql`now()` }).where(eq(accessTokens.id, token.id))
-  const { appId, name, organisationId, grantId, channelIds } = token
-  return { kind: 'app', id: appId, name, organisationId, grantId, scopes: token.scopes as Scope[], channelIds }
+  const { id, tokenId, name, organisationId, grantId, scopes, channelIds } = token
+  if (token.stale) await db.update(accessTokens).set({ lastUsedAt: sql`now()` }).where(eq(accessTokens.id, tokenId))
+  return { actor: { kind: 'app', id, name, organisationId, grantId, scopes, channelIds }, count: countIn(token) }
+}
+
+type Found = { id: string; name: string; organisationId: string; scopes: Scope[]; stale: boolean } & Partial<Count>
+
+// One statement: this is before every request.
+function withCount(holder: SQL, isCounted: boolean): SQL {
+  if (!isCounted) return holder
+  const organisation = sql`select 'organisation:' || "organisationId" from holder`
+  return sql`with holder as (${holder}), counted as (${counting(organisation, MinuteSeconds)}) select * from holder, counted`
+}
+
+function isStale(lastUsedAt: SQL): SQL {
+  return sql`(${lastUsedAt} is null or ${lastUsedAt} < now() - interval '1 minute')`
+}
+
+function countIn({ used, resetSeconds }: Found): Count | null {
+  return used === undefined || resetSeconds === undefined ? null : { used, resetSeconds }
 }

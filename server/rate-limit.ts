@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
 import { Failure } from './errors.ts'
 
@@ -10,13 +10,9 @@ export type Count = { used: number; resetSeconds: number }
 /** How much of a caller's limit is used: `remaining` requests for the next `resetSeconds`; below 0 this was one too many. */
 export type Quota = { policy: 'organisation' | 'address'; limit: number; remaining: number; resetSeconds: number }
 
-/** Count a request or a failure against `limit` a minute, over all our processes. `key` names the counter. */
-export async function spend(
-  db: Db,
-  { policy, limit, key }: Omit<Quota, 'remaining' | 'resetSeconds'> & { key: string },
-) {
-  const { used, resetSeconds } = await count(db, key, MinuteSeconds)
-  return { policy, limit, remaining: limit - used, resetSeconds } satisfies Quota
+/** What `limit` a minute leaves after a count. */
+export function quotaOf(policy: Quota['policy'], limit: number, { used, resetSeconds }: Count): Quota {
+  return { policy, limit, remaining: limit - used, resetSeconds }
 }
 
 /** The two fields that tell a caller where it stands (draft-ietf-httpapi-ratelimit-headers-10 §3, §4). */
@@ -45,19 +41,25 @@ export function addressKey(address: string): string {
   return `address:${address}`
 }
 
-/**
- * Count once under `key`, with this time included. A window begins with the first count after the last one's end.
- *
- * One statement and one row that a crash may forget (the table is unlogged): no wait for the disk.
- */
+/** Count once under `key`, over all our processes, with this time included. */
 export async function count(db: Db, key: string, windowSeconds: number): Promise<Count> {
-  const [row] = await db.execute<Count>(sql`
-    insert into throttles as t (key, points, expire) values (${key}, 1, now() + ${windowSeconds} * interval '1 second')
+  const [row] = await db.execute<Count>(counting(sql`select ${key}`, windowSeconds))
+  return row!
+}
+
+/**
+ * SQL: count once under each key that `keys` selects. A window begins with the first count after the last one's end.
+ *
+ * One row that a crash may forget (the table is unlogged): no wait for the disk.
+ */
+export function counting(keys: SQL, windowSeconds: number): SQL {
+  return sql`
+    insert into throttles as t (key, points, expire)
+    select k.key, 1, now() + ${windowSeconds} * interval '1 second' from (${keys}) as k (key)
     on conflict (key) do update set
       points = case when t.expire > now() then t.points else 0 end + 1,
       expire = case when t.expire > now() then t.expire else excluded.expire end
-    returning points as used, ${secondsLeft} as "resetSeconds"`)
-  return row!
+    returning points as used, ${secondsLeft} as "resetSeconds"`
 }
 
 /** What was counted under `key` so far, without counting. */

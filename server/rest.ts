@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import type express from 'express'
 import type { Logger } from 'pino'
-import { type Actor, credentialHolder, credentialIn } from './actor.ts'
+import { type Actor, credentialHolder, credentialIn, type Holder } from './actor.ts'
 import { addressOf } from './address.ts'
 import { Failure, type Fault, problemFrom } from './errors.ts'
 import type { Scope } from './forms.ts'
 import type { Journal } from './journal.ts'
 import { openApi } from './openapi.ts'
-import { addressKey, demandRest, fieldsOf, type Quota, spend } from './rate-limit.ts'
+import { addressKey, count, demandRest, fieldsOf, MinuteSeconds, type Quota, quotaOf } from './rate-limit.ts'
 import { discardRest, readJson, receiveFile } from './request-body.ts'
 import { noteCaller } from './request-log.ts'
 import { apiFor, appRouter } from './router.ts'
@@ -38,10 +38,10 @@ async function answer(installation: Installation, document: string, req: Request
   if (req.method === 'OPTIONS') return void res.status(204).end()
   const { does } = route
   if (does === null) return void res.status(route.status).type('application/json').end(document)
-  const actor = await authenticate(installation, req, res)
+  const { actor, count } = await authenticate(installation, req, res)
   res.locals.actor = actor
   noteCaller(req, res, actor)
-  await meter(installation, actor, res)
+  if (count) told(res, quotaOf('organisation', installation.env.rateLimit, count))
   demandScopeOf(does, actor, res)
   await using body = await readBody(installation, route, req)
   const input = { ...inputOf(route, params, queryOf(req), body.value), ...(route.ifMatch ? ifMatchOf(req) : {}) }
@@ -118,22 +118,17 @@ function match(pattern: string, path: string): Record<string, string> | null {
   return params
 }
 
-async function authenticate({ db, env }: Installation, req: Request, res: Response): Promise<Actor> {
+async function authenticate({ db, env }: Installation, req: Request, res: Response): Promise<Holder> {
   const credential = credentialIn(req.headers.authorization)
   if (!credential)
     throw new Failure('unauthenticated', {
       detail: 'Send an API key or an access token as the value of the Authorization header.',
     })
-  const actor = await credentialHolder(db, credential)
-  if (actor) return actor
+  const holder = await credentialHolder(db, credential, env.rateLimit > 0)
+  if (holder) return holder
   const { authRateLimit: limit } = env
-  if (limit > 0) told(res, await spend(db, { policy: 'address', limit, key: addressKey(addressOf(req)) }))
+  if (limit > 0) told(res, quotaOf('address', limit, await count(db, addressKey(addressOf(req)), MinuteSeconds)))
   throw new Failure('unauthenticated', { detail: whyRefused(credential) })
-}
-
-async function meter({ db, env }: Installation, { organisationId }: Actor, res: Response): Promise<void> {
-  const { rateLimit: limit } = env
-  if (limit > 0) told(res, await spend(db, { policy: 'organisation', limit, key: `organisation:${organisationId}` }))
 }
 
 function told(res: Response, quota: Quota): void {

@@ -1,15 +1,18 @@
 // What the web process sends to PostgreSQL for an API key's GET /channels, GET /posts and POST /posts, written by hand.
 
 export const credential = `
-  select id, name, organisation_id, scopes, last_used_at is null or last_used_at < now() - interval '1 minute' as stale
-  from api_keys where key_hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`
-
-export const limit = `
-  insert into throttles as t (key, points, expire) values ($1, 1, now() + interval '60 seconds')
-  on conflict (key) do update set
-    points = case when t.expire > now() then t.points else 0 end + 1,
-    expire = case when t.expire > now() then t.expire else excluded.expire end
-  returning points as used, greatest(1, ceil(extract(epoch from expire - now())))::int as "resetSeconds"`
+  with holder as (
+    select id, name, organisation_id, scopes, (last_used_at is null or last_used_at < now() - interval '1 minute') as stale
+    from api_keys where key_hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())
+  ), counted as (
+    insert into throttles as t (key, points, expire)
+    select k.key, 1, now() + interval '60 seconds' from (select 'organisation:' || organisation_id from holder) as k (key)
+    on conflict (key) do update set
+      points = case when t.expire > now() then t.points else 0 end + 1,
+      expire = case when t.expire > now() then t.expire else excluded.expire end
+    returning points as used, greatest(1, ceil(extract(epoch from expire - now())))::int as "resetSeconds"
+  )
+  select * from holder, counted`
 
 export const channels = `
   select c.*, case when c.status = 'active' and (

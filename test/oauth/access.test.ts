@@ -106,7 +106,7 @@ test('it sees, lists, changes and cancels a post only when every channel of it i
 
 test('no procedure changes, resends, resolves or explains a post beyond the grant', async () => {
   const id = await make(all, post([channels[2]!]))
-  const holder = await credentialHolder(f.db, some)
+  const { actor: holder } = (await credentialHolder(f.db, some))!
   const { posts } = apiAs(f.installation, holder)
   const calls = [
     ...[posts.update({ id, content: 'mine' }), posts.retry({ id }), posts.attempts({ id }), posts.get({ id })],
@@ -145,7 +145,7 @@ async function aPicture(): Promise<string> {
 
 test('a token of some channels sees the media that its app added and those of posts that it sees, and no others', async () => {
   const [lone, beyond, within, own, override] = await Promise.all([1, 2, 3, 4, 5].map(aPicture))
-  const holder = (await credentialHolder(f.db, some))!
+  const { actor: holder } = (await credentialHolder(f.db, some))!
   await f.db.update(media).set({ createdById: holder.id }).where(eq(media.id, own!))
   await make(all, post([channels[2]!], { mediaIds: [beyond] }))
   await make(all, post([channels[0]!], { mediaIds: [within] }))
@@ -169,7 +169,7 @@ test('a token of some channels sees the media that its app added and those of po
 test('what a token adds it sees, and the organisation too', async () => {
   const path = join(f.site.dataDir, 'red.png')
   await writeFile(path, await aPhoto())
-  const holder = await credentialHolder(f.db, some)
+  const { actor: holder } = (await credentialHolder(f.db, some))!
   const { id } = await apiAs(f.installation, holder).media.create({ path })
   for (const token of [some, all]) expect((await call(token, 'GET', `/media/${id}`)).status).toBe(200)
 })

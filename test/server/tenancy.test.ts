@@ -147,7 +147,7 @@ const operatorCases: Record<string, Pick<Case, 'with' | 'own'>> = {
 async function programOf(kind: 'key' | 'token') {
   const things = await thingsOf(ours)
   const credential = kind === 'key' ? ours.key : things.token
-  const actor = (await credentialHolder(w.db, credential)) as Extract<Actor, { kind: 'app' }>
+  const { actor } = (await credentialHolder(w.db, credential)) as { actor: Extract<Actor, { kind: 'app' }> }
   return { actor, things }
 }
 
