@@ -97,8 +97,7 @@ export const posts = `
 export const tell = `
   with seen as (
     select p.*, v.*, v.status is distinct from p.told as is_news
-    from (select distinct * from unnest($1::uuid[], $2::uuid[])) as one (organisation_id, id)
-    join posts p using (organisation_id, id), ${view}
+    from (values ($1::uuid, $2::uuid)) as one (organisation_id, id) join posts p using (organisation_id, id), ${view}
   ), noted as (
     update posts p set told = seen.status from seen where p.id = seen.id and seen.is_news
   ), happened as (
@@ -107,7 +106,7 @@ export const tell = `
     where $3::text is not null
       or (is_news and status in ('PUBLISHED', 'PARTIALLY_PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED'))
   ), listening as materialized (
-    select w.* from webhooks w where w.organisation_id = any($1::uuid[]) and w.off_since is null order by w.id for key share
+    select w.* from webhooks w where w.organisation_id = any($4::uuid[]) and w.off_since is null order by w.id for key share
   ), told as (
     select gen_random_uuid() as id, h.organisation_id, h.type, h.subject, listeners.ids from happened h, lateral (
       select array_agg(w.id) as ids from listening w
