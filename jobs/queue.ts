@@ -65,7 +65,13 @@ export async function wakeWebhooks(tx: Tx, webhookIds: string[]): Promise<void> 
   const next = sql`(select min(d.next_attempt_at) from webhook_deliveries d where d.webhook_id = w.id and d.state = 'pending')`
   const busy = sql`(select max(d.lease_until) from webhook_deliveries d where d.webhook_id = w.id and d.lease_until is not null)`
   const at = sql`case when ${next} is not null then greatest(${next}, ${busy}, w.not_before) end`
-  if (webhookIds.length > 0) await wakeWebhooksAt(tx, webhookIds, at)
+  if (webhookIds.length === 0) return
+  await tx.transaction(async (tx) => {
+    // Whoever has one called again locks it: that must be read here, or the later hour would take the place of theirs.
+    await tx.execute(sql`
+      select from webhooks where id = any(${sql.param(webhookIds)}::uuid[]) order by id for no key update`)
+    await wakeWebhooksAt(tx, webhookIds, at)
+  })
 }
 
 async function wakeWebhooksAt(tx: Tx, webhookIds: string[], at: SQL): Promise<void> {

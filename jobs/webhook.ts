@@ -190,16 +190,19 @@ function signed({ ring }: Deps, due: Due, body: string, at: Date): Record<string
 }
 
 async function settle({ db, times }: Deps, due: Due, call: Call): Promise<void> {
+  const waitMs = times.webhookBackoffMs[due.attemptNo - 1]
+  const wait = waitMs === undefined ? sql`null` : sql`now() + ${ms(waitMs)}`
+  const isAskedAgain = sql`next_attempt_at > lease_until - ${ms(times.webhookLeaseMs)}`
+  const next = sql`case when ${call.error === null} then null when ${isAskedAgain} then next_attempt_at else ${wait} end`
+  const failed = sql`case when ${isAskedAgain} or ${waitMs !== undefined} then 'pending' else 'failed' end`
   await db.transaction(async (tx) => {
     // Before the delivery, as whoever switches it off or deletes it does.
     await tx.execute(sql`select from webhooks where id = ${due.webhookId} for no key update`)
-    const waitMs = call.error === null ? null : times.webhookBackoffMs[due.attemptNo - 1]
-    const isLast = call.error !== null && waitMs === undefined
     // One whose lease went to somebody else meanwhile is theirs; that it was received is worth knowing whoever says so.
     const settled = await tx.execute(sql`
       update webhook_deliveries set
-        state = ${call.error === null ? 'delivered' : isLast ? 'failed' : 'pending'}::webhook_delivery_state,
-        next_attempt_at = ${waitMs == null ? null : sql`now() + ${ms(waitMs)}`}, lease_token = null, lease_until = null
+        state = (${call.error === null ? 'delivered' : failed})::webhook_delivery_state, next_attempt_at = ${next},
+        lease_token = null, lease_until = null
       where id = ${due.id} and organisation_id = ${due.organisationId} and state = 'pending'
         and (${call.error === null} or lease_token = ${due.leaseToken})
       returning id`)

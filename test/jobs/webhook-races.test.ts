@@ -66,6 +66,29 @@ test('what the old address answers is no reason to switch the new one off', asyn
   expect((await t.w.call('GET', `/webhooks/${id}`)).json).toMatchObject({ status: 'ACTIVE', failingSince: null })
 })
 
+test('who asks for a call again while one fails gets one more, at once', async () => {
+  await t.worker({ timesFactor: 1 })
+  const { id } = await t.webhook({ events: ['post.created'] })
+  let fail = () => {}
+  t.receiver.answer = (_told, res) => {
+    fail = () => void res.writeHead(500).end()
+  }
+  await t.post({ type: 'draft', channelIds: [] })
+  await until(() => t.receiver.told.length === 1)
+  const [{ id: deliveryId }] = await t.log(id)
+  const resent = await t.w.call('POST', `/webhooks/${id}/deliveries/${deliveryId}/resend`)
+
+  fail()
+
+  const [sent] = await until(async () => {
+    const all = await t.log(id)
+    return all[0].attempts.length === 1 && all
+  })
+  expect(sent).toMatchObject({ status: 'PENDING', nextAttemptAt: resent.json.nextAttemptAt })
+  await until(() => t.receiver.told.length === 2)
+  fail()
+})
+
 test('an answer that never ends is received once its status is there', async () => {
   await t.worker({ timesFactor: 1 })
   const { id } = await t.webhook({ events: ['post.created'] })
