@@ -1,11 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { createRequestHandler } from '@remix-run/express'
-import { sql } from 'drizzle-orm'
 import express from 'express'
 import helmet from 'helmet'
 import type { Logger } from 'pino'
-import { isMigrated } from '../db/migrate.ts'
 import { type Actor, memberOf } from './actor.ts'
 import { addressOf } from './address.ts'
 import { Failure, problemFrom } from './errors.ts'
@@ -13,6 +11,7 @@ import { sendFile, takeFile } from './file-http.ts'
 import type { Journal } from './journal.ts'
 import type { WebMetrics } from './metrics.ts'
 import { isOAuthEndpoint, oauthEndpoints, openerPolicy, sendFailure } from './oauth-http.ts'
+import { readiness } from './readiness.ts'
 import { reference } from './reference.ts'
 import { boundBody } from './request-body.ts'
 import { noteCaller, requestLog } from './request-log.ts'
@@ -50,7 +49,7 @@ export function createApp(serving: Serving): express.Express {
   app.use(boundWait)
   app.use(withoutGuessing)
   app.get('/livez', (_req, res) => void res.set('Cache-Control', 'no-store').send('ok\n'))
-  app.get('/readyz', (req, res, next) => void ready(serving, req, res).catch(next))
+  app.get('/readyz', (_req, res, next) => void ready(serving, res).catch(next))
   app.use(refuseWhileDraining(serving))
   app.use(demandHost(installation))
   app.use('/public/v1', rest(installation, journal))
@@ -93,22 +92,9 @@ function withoutGuessing(_req: express.Request, res: express.Response, next: exp
   next()
 }
 
-// Why it is not ready is said in words: the operator reads it before anything else.
-async function ready({ installation, phase }: Serving, _req: express.Request, res: express.Response): Promise<void> {
-  const why = phase() === 'serving' ? await reasonNotReady(installation) : 'draining'
-  res
-    .status(why ? 503 : 200)
-    .set('Cache-Control', 'no-store')
-    .send(why ? `not ready: ${why}\n` : 'ready\n')
-}
-
-async function reasonNotReady({ db }: Installation): Promise<string | null> {
-  try {
-    await db.execute(sql`select 1`)
-    return (await isMigrated(db)) ? null : 'the database is older than this version: run `npm run migrate`'
-  } catch {
-    return 'the database cannot be reached'
-  }
+async function ready({ installation, phase }: Serving, res: express.Response): Promise<void> {
+  const { status, text } = await readiness(installation, phase())
+  res.status(status).set('Cache-Control', 'no-store').send(text)
 }
 
 function refuseWhileDraining({ installation, phase }: Serving): express.RequestHandler {

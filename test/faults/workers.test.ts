@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
 import { someDeliveries } from '../builders.ts'
-import { until } from '../processes.ts'
+import { startWeb, until } from '../processes.ts'
 import { attemptsOf, deliveryOf, statesOf, untilPublished, untilState, type World } from '../world.ts'
 import { assertInvariants } from './invariants.ts'
 import { ownWorld } from './play.ts'
@@ -98,8 +98,15 @@ describe.concurrent('what befalls a worker', () => {
     await assertInvariants(w)
   })
 
-  test('no worker for an hour: what became due meanwhile goes out, oldest first, and nothing is lost', async (context) => {
+  test('no worker for an hour: what became due meanwhile goes out, oldest first, nothing is lost, and web is ready and says since when', async (context) => {
     const w = await ownWorld(context)
+    const web = await startWeb(w.site)
+    context.onTestFinished(async () => void (await web.stop()))
+    const ready = async () => {
+      const res = await fetch(`${w.site.appUrl}/readyz`)
+      return [res.status, await res.text()]
+    }
+    expect(await ready()).toEqual([200, 'ready\n'])
     const channelId = await w.channel('readable')
     const wanted = [10, 50, 20, 60, 30].map((minutes) => ({
       organisationId: w.organisationId,
@@ -107,9 +114,13 @@ describe.concurrent('what befalls a worker', () => {
       dueAt: soon(-minutes * 60_000),
     }))
     const ids = await someDeliveries(w.db, wanted)
+    const since = wanted[3]!.dueAt.toISOString()
+    const standstill = `not publishing: what has been due since ${since} has not gone out; workers alive: 0`
+    expect(await ready()).toEqual([200, `ready\n${standstill}\n`])
     await w.worker()
     await untilPublished(w.db, ids)
     expect(w.fake.received.map(({ key }) => key)).toEqual([3, 1, 4, 2, 0].map((i) => ids[i]))
+    expect(await ready()).toEqual([200, 'ready\n'])
     await assertInvariants(w)
   })
 

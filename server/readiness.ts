@@ -1,0 +1,48 @@
+import { sql } from 'drizzle-orm'
+import { isMigrated } from '../db/migrate.ts'
+import { iso } from '../jobs/post-view.ts'
+import type { Phase } from './http.ts'
+import type { Installation } from './trpc.ts'
+
+/**
+ * What `/readyz` answers: 503 and why where no requests are to come, in words, since the operator reads it before
+ * anything else. That posts do not go out is said, and is no reason to send people elsewhere.
+ */
+export async function readiness({ db }: Installation, phase: Phase): Promise<{ status: 200 | 503; text: string }> {
+  const { why, standstill } = phase === 'serving' ? await stateOf(db) : { why: 'draining' }
+  if (why) return { status: 503, text: `not ready: ${why}\n` }
+  return { status: 200, text: standstill ? `ready\n${standstill}\n` : 'ready\n' }
+}
+
+async function stateOf(db: Installation['db']): Promise<{ why?: string; standstill?: string | null }> {
+  try {
+    await db.execute(sql`select 1`)
+    if (!(await isMigrated(db))) return { why: 'the database is older than this version: run `npm run migrate`' }
+    return { standstill: await standstillIn(db) }
+  } catch {
+    return { why: 'the database cannot be reached' }
+  }
+}
+
+const LookAtMost = 1000 // of what is due; those of paused channels may come first
+
+async function standstillIn(db: Installation['db']): Promise<string | null> {
+  const [seen] = await db.execute<{ since: string | null; alive: number; isStopped: boolean }>(sql`
+    with due as (
+      select channel_id, ready_at from deliveries where state = 'scheduled' and ready_at < now() - interval '1 minute'
+      order by ready_at limit ${sql.raw(String(LookAtMost))}
+    )
+    select
+      (select min(greatest(d.ready_at, c.paused_until)) from due d
+        join channels c on c.id = d.channel_id left join networks n on n.name = c.network
+        where c.paused_at is null and n.paused_at is null and (c.paused_until is null or c.paused_until < now() - interval '1 minute')
+          and not exists (
+            select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain'))
+      ) as since,
+      (select count(*) from workers where gone_at is null and seen_at > now() - interval '30 s')::int as alive,
+      (select paused_at is not null or restored_at is not null from installation) as "isStopped"`)
+  const { since, alive, isStopped } = seen!
+  if (!since) return null
+  const why = isStopped ? 'sending is stopped until `npm run admin -- resume`' : `workers alive: ${alive}`
+  return `not publishing: what has been due since ${iso(since)} has not gone out; ${why}`
+}
