@@ -5,10 +5,11 @@ import { answer, formOf, shown, signedIn } from '../api.ts'
 import { useRereading } from '../ui/live.ts'
 import { Notice } from '../ui/notice.tsx'
 import { PageHead } from '../ui/page.tsx'
+import { Warning } from '../ui/warning.tsx'
 import { WebhookCard, WebhookPanel } from '../ui/webhook-card.tsx'
 import { SecretShown } from '../ui/webhook-form.tsx'
 import { WebhookLog } from '../ui/webhook-log.tsx'
-import { cureOf, isAmiss, Warning, Wrong } from '../ui/webhook-state.tsx'
+import { cureOf, isAmiss, Wrong } from '../ui/webhook-state.tsx'
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [
   { title: `${data ? `${new URL(data.webhook.url).host} · ` : ''}Developers › Webhooks · Punctual` },

@@ -8,8 +8,9 @@ import { mayManage } from '../may.ts'
 import { Button, ButtonLink, Submit } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead, Panel } from '../ui/page.tsx'
+import { Warning } from '../ui/warning.tsx'
 import { SecretShown, WebhookForm } from '../ui/webhook-form.tsx'
-import { cureOf, isAmiss, isTroubled, Warning, WebhookState, Wrong } from '../ui/webhook-state.tsx'
+import { cureOf, isAmiss, isTroubled, WebhookState, Wrong } from '../ui/webhook-state.tsx'
 
 export const meta: MetaFunction = () => [{ title: 'Developers › Webhooks · Punctual' }]
 

@@ -1,5 +1,4 @@
 import { Ban, CircleCheck, CircleX, TriangleAlert } from 'lucide-react'
-import type { ReactNode } from 'react'
 import type { Webhook } from '../../server/webhooks.ts'
 import { Instant } from './instant.tsx'
 import { Pill } from './status.tsx'
@@ -52,14 +51,4 @@ export function cureOf({ offReason, status }: State): string {
   if (status === 'OFF')
     return 'Mend the receiver, then switch it on. What waited for it then can be sent again from its log.'
   return 'Look in its log at what it answers and mend it: what waits is sent by itself then. After three days of failing it is switched off.'
-}
-
-/** A box of what needs somebody. */
-export function Warning({ children }: { children: ReactNode }) {
-  return (
-    <div role="status" className="mb-5 flex gap-2.5 rounded-lg bg-warn/10 px-3.5 py-2.5 text-sm text-warn">
-      <TriangleAlert aria-hidden className="mt-1 size-4 shrink-0" />
-      <div className="min-w-0 space-y-1.5 break-words">{children}</div>
-    </div>
-  )
 }

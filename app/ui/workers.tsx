@@ -4,7 +4,7 @@ import { Instant } from './instant.tsx'
 import { useOperations } from './operations.ts'
 import { Card } from './page.tsx'
 import { Pill } from './status.tsx'
-import { Warning } from './webhook-state.tsx'
+import { Warning } from './warning.tsx'
 
 /** The worker processes and when each was last heard of. */
 export function Workers() {
