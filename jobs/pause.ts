@@ -31,7 +31,7 @@ function pausing(reach: Reach): SQL {
 
 /**
  * Send within `reach` again, and wake what is due there. Everything: also after a restored backup. Narrower pauses stay.
- * Returns how many channels were woken.
+ * Returns how many channels have something due.
  */
 export async function resume(tx: Tx, reach: Reach): Promise<number> {
   if (reach.scope === 'all') await tx.execute(sql`update installation set paused_at = null, restored_at = null`)

@@ -10,6 +10,7 @@ import { afterRestore } from '../jobs/restore.ts'
 import { atCommandLine } from './activity.ts'
 import { overdue, retry, show } from './deliveries.ts'
 import { Failure } from './errors.ts'
+import { Id } from './forms.ts'
 import { install } from './installation.ts'
 import { rotateKey } from './key-rotation.ts'
 import { goOnSending, limitNetwork, stopSending } from './pauses.ts'
@@ -52,23 +53,27 @@ program
 program
   .command('show <id>')
   .description('All that is known of a delivery, or of all of a post: the ledger row, its attempts, its channel.')
-  .action((id) => perform(({ db }) => show(db, id)))
+  .action((id) => perform(({ db }) => show(db, Id.parse(id))))
 program
   .command('retry <delivery>')
   .description('Send a failed delivery again, now.')
-  .action((id) => perform(({ db }) => retry(db, atCommandLine, id)))
+  .action((id) => perform(({ db }) => retry(db, atCommandLine, Id.parse(id))))
 program
   .command('pause [scope] [name]')
   .description('Send nothing: all, network NAME, or channel ID. What is being sent ends. Posts are still accepted.')
-  .action((scope, name) => perform(async (installation) => pauseWithin(installation, reachOf(scope, name))))
+  .action((scope, name) =>
+    perform(async (installation) => stopSending(installation, atCommandLine, reachOf(scope, name))),
+  )
 program
   .command('resume [scope] [name]')
   .description('Send again: all (also after a restored backup), network NAME, or channel ID. What is due goes out.')
-  .action((scope, name) => perform(async (installation) => resumeWithin(installation, reachOf(scope, name))))
+  .action((scope, name) =>
+    perform(async (installation) => goOnSending(installation, atCommandLine, reachOf(scope, name))),
+  )
 program
   .command('limit <network> <n>')
   .description('Let all workers together send at most N posts to a network at once; none: as many as they can.')
-  .action((network, n) => perform((installation) => limitTo(installation, network, n)))
+  .action((network, n) => perform(async (installation) => limitNetwork(installation, network, boundOf(n))))
 program
   .command('after-restore')
   .description(
@@ -91,23 +96,12 @@ await program.parseAsync()
 function reachOf(scope = 'all', name?: string): Reach {
   if (scope === 'all' && name === undefined) return { scope }
   if (scope === 'network' && name !== undefined) return { scope, name }
-  if (scope === 'channel' && name !== undefined) return { scope, id: name }
+  if (scope === 'channel' && name !== undefined) return { scope, id: Id.parse(name) }
   throw new Failure('invalid_request', { detail: 'Say all, network NAME or channel ID.' })
 }
 
-async function pauseWithin(installation: Installation, reach: Reach) {
-  const since = await stopSending(installation, atCommandLine, reach)
-  return { paused: reach, since }
-}
-
-async function resumeWithin(installation: Installation, reach: Reach) {
-  return { resumed: reach, ...(await goOnSending(installation, atCommandLine, reach)) }
-}
-
-async function limitTo(installation: Installation, network: string, n: string) {
-  const atOnce = n === 'none' ? null : wholeNumber('N', n, ', or none')
-  await limitNetwork(installation, network, atOnce)
-  return { network, atOnce }
+function boundOf(typed: string): number | null {
+  return typed === 'none' ? null : wholeNumber('N', typed, ', or none')
 }
 
 async function verify({ db }: Installation) {

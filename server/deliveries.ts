@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
+import { isPaused } from '../jobs/pause.ts'
 import type { Post } from '../jobs/post-view.ts'
 import { wakeAtDue, wakeLook } from '../jobs/queue.ts'
 import { type Operator, recordByOperator } from './activity.ts'
@@ -25,9 +26,9 @@ export async function show(db: Db, id: string) {
     select to_jsonb(d) - 'prepared' as delivery,
       (select coalesce(jsonb_agg(to_jsonb(a) order by a.no), '[]') from attempts a where a.delivery_id = d.id) as attempts,
       (select to_jsonb(c) - 'credential' from channels c where c.id = d.channel_id) as channel
-    from deliveries d where d.id::text = ${id} or d.post_id::text = ${id} order by d.position, d.id`)
+    from deliveries d where d.id = ${id} or d.post_id = ${id} order by d.position, d.id`)
   const [first] = rows
-  if (!first) throw new Failure('not_found', { detail: `There is no delivery and no post ${id}.` })
+  if (!first) throw new Failure('not_found', { detail: 'There is no such delivery or post.' })
   return first.delivery.id === id ? first : { deliveries: [...rows] }
 }
 
@@ -36,24 +37,24 @@ export async function show(db: Db, id: string) {
  * and `nothing_to_wake` where it waits for something else.
  */
 export async function wake(db: Db, id: string): Promise<void> {
-  const [row] = await db.execute<{ state: string; isDue: boolean }>(
-    sql`select d.state, ${isWakeable} as "isDue" from deliveries d where d.id::text = ${id}`,
-  )
-  if (!row) throw new Failure('not_found', { detail: `There is no delivery ${id}.` })
-  if (!row.isDue) throw new Failure('nothing_to_wake')
+  const [row] = await db.execute<{ state: string; isWakeable: boolean }>(sql`
+    select d.state, ${isWakeable} as "isWakeable" from deliveries d join channels c on c.id = d.channel_id where d.id = ${id}`)
+  if (!row) throw new Failure('not_found', { detail: 'There is no such delivery.' })
+  if (!row.isWakeable) throw new Failure('nothing_to_wake')
   await (row.state === 'uncertain' ? wakeLook : wakeAtDue)(db, [id])
 }
 
-/** SQL: of a delivery `d`, whether it only waits for a worker. */
+/** SQL: whether the delivery `d` on the channel `c` only waits for a worker. A pause keeps nobody from looking. */
 export const isWakeable = sql`coalesce(
-  (d.state = 'scheduled' and d.ready_at <= now()) or (d.state = 'uncertain' and d.look_at <= now()), false)`
+  (d.state = 'scheduled' and d.ready_at <= now() and (c.paused_until > now()) is not true and not ${isPaused})
+    or (d.state = 'uncertain' and d.look_at <= now()), false)`
 
 /** Send a failed delivery again, now. Throws `not_found`, `nothing_to_retry`, or `unprocessable` where the channel must be reconnected. */
 export async function retry(db: Db, operator: Operator, id: string): Promise<Post> {
   const [row] = await db.execute<{ organisationId: string; postId: string; channelId: string; channel: string }>(sql`
     select d.organisation_id as "organisationId", d.post_id as "postId", d.channel_id as "channelId", c.name as channel
-    from deliveries d join channels c on c.id = d.channel_id where d.id::text = ${id}`)
-  if (!row) throw new Failure('not_found', { detail: `There is no delivery ${id}.` })
+    from deliveries d join channels c on c.id = d.channel_id where d.id = ${id}`)
+  if (!row) throw new Failure('not_found', { detail: 'There is no such delivery.' })
   const { organisationId, postId, channelId, channel } = row
   return db.transaction(async (tx) => {
     const who = { kind: 'operator', id: operator.id ?? '', name: operator.name, organisationId } as const

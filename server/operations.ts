@@ -14,7 +14,7 @@ import { operator, router } from './trpc.ts'
 export const operations = router({
   /** How it stands with the whole installation. */
   overview: operator.query(async ({ ctx: { db } }) => {
-    const [stopped, workers, counts, networks, pausedChannels, lateness] = await Promise.all([
+    const [stopped, workers, counted, networks, paused, lateness] = await Promise.all([
       stoppedIn(db),
       workersOf(db),
       countsOf(db),
@@ -22,7 +22,7 @@ export const operations = router({
       pausedChannelsOf(db),
       latenessOf(db),
     ])
-    return { ...stopped, workers, ...counts, networks, pausedChannels, lateness }
+    return { ...stopped, workers, ...counted, networks, ...paused, lateness }
   }),
 
   /** Deliveries that do not go on, those that wait longest first. */
@@ -41,15 +41,15 @@ export const operations = router({
 
 type StuckKind = (typeof stuckKinds)[number]
 
-const isStuck: Record<StuckKind, SQL> = {
-  overdue: sql`(d.state in ('scheduled', 'claimed', 'sending') and d.due_at < now() - interval '10 seconds')`,
+const isOverdue = sql`d.due_at < now() - interval '10 seconds'`
+const isStuck: Record<Exclude<StuckKind, 'overdue'>, SQL> = {
   uncertain: sql`d.state = 'uncertain'`,
   needs_review: sql`d.state = 'needs_review'`,
   held: sql`d.state = 'held'`,
-  suspects: sql`(d.crash_count > 0 and d.state not in ('published', 'cancelled'))`,
+  suspects: sql`d.crash_count > 0 and d.state not in ('published', 'cancelled')`, // no index has the failed ones: not counted
 }
 
-/** A delivery that does not go on, and why. `isDue`: it waits for nothing but a worker. */
+/** A delivery that does not go on, and why. `isWakeable`: it waits for nothing but a worker. */
 export type Stuck = {
   id: string
   state: DeliveryState
@@ -58,26 +58,40 @@ export type Stuck = {
   attempts: number
   crashes: number
   error: DeliveryError | null
-  isDue: boolean
+  isWakeable: boolean
   organisation: string
   channel: { id: string; name: string; network: string; isPaused: boolean }
 }
 
 async function stuckIn(tx: Tx, { kind, limit, cursor }: z.output<typeof ListStuck>): Promise<Page<Stuck>> {
-  const after = positionOf(cursor)
   const rows = await tx.execute<Stuck>(sql`
     select d.id, d.state, d.due_at as "dueAt", case when d.state = 'uncertain' then d.look_at else d.next_attempt_at end as "nextAttemptAt",
-      d.attempt_no as attempts, d.crash_count as crashes, d.error, ${isWakeable} as "isDue", o.name as organisation,
+      d.attempt_no as attempts, d.crash_count as crashes, d.error, ${isWakeable} as "isWakeable", o.name as organisation,
       json_build_object('id', c.id, 'name', c.name, 'network', c.network, 'isPaused', c.paused_at is not null) as channel
-    from deliveries d join channels c on c.id = d.channel_id join organisations o on o.id = d.organisation_id
-    where ${isStuck[kind]} ${after ? sql`and (d.due_at, d.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
-    order by d.due_at, d.id limit ${limit + 1}`)
+    from (${oldestStuck(kind, limit + 1, cursor)}) d
+    join channels c on c.id = d.channel_id join organisations o on o.id = d.organisation_id
+    order by d.due_at, d.id`)
   return pageOf(
     [...rows],
     limit,
     (row) => ({ ...row, dueAt: iso(row.dueAt), nextAttemptAt: iso(row.nextAttemptAt) }),
     (row) => [iso(row.dueAt), row.id],
   )
+}
+
+// Overdue ones are looked for channel by channel: no index has all of them by their hour, those that wait for a next try included.
+function oldestStuck(kind: StuckKind, count: number, cursor: string | undefined): SQL {
+  const after = positionOf(cursor)
+  const oldest = (is: SQL) => sql`
+    select d.* from deliveries d
+    where ${is} ${after ? sql`and (d.due_at, d.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
+    order by d.due_at, d.id limit ${count}`
+  if (kind !== 'overdue') return oldest(isStuck[kind])
+  return sql`
+    (${oldest(sql`d.state in ('claimed', 'sending') and ${isOverdue}`)})
+    union all
+    select h.* from channels ch, lateral (${oldest(sql`d.channel_id = ch.id and d.state = 'scheduled' and ${isOverdue}`)}) h
+    order by due_at, id limit ${count}`
 }
 
 async function stoppedIn(tx: Tx): Promise<{ pausedAt: string | null; restoredAt: string | null }> {
@@ -106,36 +120,28 @@ async function workersOf(tx: Tx): Promise<WorkerSeen[]> {
   return [...rows].map((row) => ({ ...row, startedAt: iso(row.startedAt), seenAt: iso(row.seenAt) }))
 }
 
-type Counts = {
-  states: { state: DeliveryState; count: number }[]
-  stuck: Record<StuckKind, number>
-  oldestDueAt: string | null // of what should be out and is neither out nor waiting for a person
-}
+type Counts = Record<'overdue' | 'claimed' | 'sending' | 'uncertain' | 'held' | 'needs_review', number>
 
-// One pass over the ledger.
-async function countsOf(tx: Tx): Promise<Counts> {
-  const rows = await tx.execute<
-    { state: DeliveryState; count: number; oldest: string | null } & Record<StuckKind, number>
-  >(sql`
-    select d.state, count(*)::int as count, min(d.due_at) filter (where ${isStuck.overdue}) as oldest,
-      ${sql.join(
-        Object.entries(isStuck).map(([kind, is]) => sql`count(*) filter (where ${is})::int as ${sql.identifier(kind)}`),
-        sql`, `,
-      )}
-    from deliveries d group by d.state order by d.state`)
-  const total = (kind: StuckKind) => rows.reduce((sum, row) => sum + row[kind], 0)
-  const oldest = rows.flatMap((row) => (row.oldest ? [iso(row.oldest)] : [])).sort()
-  return {
-    states: [...rows].map(({ state, count }) => ({ state, count })),
-    stuck: {
-      overdue: total('overdue'),
-      uncertain: total('uncertain'),
-      needs_review: total('needs_review'),
-      held: total('held'),
-      suspects: total('suspects'),
-    },
-    oldestDueAt: oldest[0] ?? null,
-  }
+// Each part goes by a partial index: what is out, and what waits for its hour, costs nothing.
+async function countsOf(tx: Tx): Promise<{ counts: Counts; oldestDueAt: string | null }> {
+  const [row] = await tx.execute<Counts & { oldest: string | null }>(sql`
+    with scheduled as (
+      select sum(h.late) as late, min(h.oldest) as oldest from channels c, lateral (
+        select count(*) as late, min(d.due_at) as oldest from deliveries d
+        where d.channel_id = c.id and d.state = 'scheduled' and ${isOverdue}) h
+    ), under_way as (
+      select count(*) filter (where d.state = 'claimed') as claimed, count(*) filter (where d.state = 'sending') as sending,
+        count(*) filter (where ${isOverdue}) as late, min(d.due_at) filter (where ${isOverdue}) as oldest
+      from deliveries d where d.state in ('claimed', 'sending')
+    ), for_a_person as (
+      select count(*) filter (where state = 'held') as held, count(*) filter (where state = 'needs_review') as needs_review
+      from deliveries where state in ('held', 'needs_review')
+    )
+    select (coalesce(s.late, 0) + u.late)::int as overdue, claimed::int, sending::int, held::int, needs_review::int,
+      (select count(*) from deliveries where state = 'uncertain')::int as uncertain, least(s.oldest, u.oldest) as oldest
+    from scheduled s, under_way u, for_a_person`)
+  const { oldest, ...counts } = row!
+  return { counts, oldestDueAt: iso(oldest) }
 }
 
 /** A network with what is claimed or sent now, and its bound; null: as many as the workers can. */
@@ -157,12 +163,13 @@ export type PausedChannel = { id: string; name: string; network: string; organis
 
 const PausedShown = 100
 
-async function pausedChannelsOf(tx: Tx): Promise<PausedChannel[]> {
-  const rows = await tx.execute<PausedChannel>(sql`
-    select c.id, c.name, c.network, o.name as organisation, c.paused_at as "pausedAt"
+async function pausedChannelsOf(tx: Tx): Promise<{ pausedChannels: PausedChannel[]; pausedChannelCount: number }> {
+  const rows = await tx.execute<PausedChannel & { count: number }>(sql`
+    select c.id, c.name, c.network, o.name as organisation, c.paused_at as "pausedAt", count(*) over ()::int as count
     from channels c join organisations o on o.id = c.organisation_id
     where c.paused_at is not null order by c.paused_at, c.id limit ${PausedShown}`)
-  return [...rows].map((row) => ({ ...row, pausedAt: iso(row.pausedAt) }))
+  const pausedChannels = [...rows].map(({ count, ...channel }) => ({ ...channel, pausedAt: iso(channel.pausedAt) }))
+  return { pausedChannels, pausedChannelCount: rows[0]?.count ?? 0 }
 }
 
 /** Half an hour of all workers: each number is that of its worst minute but for the counts, which are sums. */

@@ -8,42 +8,57 @@ import type { Installation } from './trpc.ts'
 type Here = Pick<Installation, 'db' | 'networks'>
 
 /** Stop sending within `reach`. Returns since when. Throws `not_found`. */
-export function stopSending({ db, networks }: Here, operator: Operator, reach: Reach): Promise<Date> {
+export function stopSending(
+  { db, networks }: Here,
+  operator: Operator,
+  reach: Reach,
+): Promise<{ paused: Reach; since: Date }> {
   return db.transaction(async (tx) => {
     const channel = await demandReach(tx, networks, reach)
     const since = await pause(tx, reach)
     if (channel && !channel.isPaused)
       await recordByOperator(tx, operator, { ...deedOn(channel), action: 'channel.paused' })
-    return since
+    return { paused: reach, since }
   })
 }
 
 /** What is paused still, here and there. */
 export type Paused = { all: boolean; networks: string[]; channels: number }
 
-/** Send within `reach` again. Returns how many channels have something due, and what is still paused. Throws `not_found`. */
-export function goOnSending(
-  { db, networks }: Here,
-  operator: Operator,
-  reach: Reach,
-): Promise<{ woken: number; stillPaused: Paused }> {
+/** `channelsDue`: how many have something due. `within`: the wider pause that still keeps what was resumed. */
+export type Resumed = { resumed: Reach; channelsDue: number; stillPaused: Paused; within: 'all' | 'network' | null }
+
+/** Send within `reach` again. Throws `not_found`. */
+export function goOnSending({ db, networks }: Here, operator: Operator, reach: Reach): Promise<Resumed> {
   return db.transaction(async (tx) => {
     const channel = await demandReach(tx, networks, reach)
-    const woken = await resume(tx, reach)
+    const channelsDue = await resume(tx, reach)
     if (channel?.isPaused) await recordByOperator(tx, operator, { ...deedOn(channel), action: 'channel.resumed' })
-    return { woken, stillPaused: await pausedIn(tx) }
+    const stillPaused = await pausedIn(tx)
+    const isNetworkPaused = channel !== null && stillPaused.networks.includes(channel.network)
+    return {
+      resumed: reach,
+      channelsDue,
+      stillPaused,
+      within: stillPaused.all ? 'all' : isNetworkPaused ? 'network' : null,
+    }
   })
 }
 
 /** Bound how many posts all workers together send to a network at once; null: by nothing. Throws `not_found`. */
-export function limitNetwork({ db, networks }: Here, name: string, atOnce: number | null): Promise<void> {
+export function limitNetwork(
+  { db, networks }: Here,
+  network: string,
+  atOnce: number | null,
+): Promise<{ network: string; atOnce: number | null }> {
   return db.transaction(async (tx) => {
-    await demandReach(tx, networks, { scope: 'network', name })
-    await limit(tx, name, atOnce)
+    await demandReach(tx, networks, { scope: 'network', name: network })
+    await limit(tx, network, atOnce)
+    return { network, atOnce }
   })
 }
 
-type ChannelFound = { id: string; name: string; organisationId: string; isPaused: boolean }
+type ChannelFound = { id: string; name: string; network: string; organisationId: string; isPaused: boolean }
 
 function deedOn({ id, name, organisationId }: ChannelFound) {
   return { organisationId, subject: { id, name } }
@@ -61,9 +76,9 @@ async function demandReach(tx: Tx, networks: Installation['networks'], reach: Re
     return null
   }
   const [channel] = await tx.execute<ChannelFound>(sql`
-    select id, name, organisation_id as "organisationId", paused_at is not null as "isPaused" from channels
-    where id::text = ${reach.id} for no key update`)
-  if (!channel) throw new Failure('not_found', { detail: `There is no channel ${reach.id}.` })
+    select id, name, network, organisation_id as "organisationId", paused_at is not null as "isPaused" from channels
+    where id = ${reach.id} for no key update`)
+  if (!channel) throw new Failure('not_found', { detail: 'There is no such channel.' })
   return channel
 }
 

@@ -1,8 +1,11 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { useActionData, useLoaderData, useLocation } from '@remix-run/react'
 import { ById, ListStuck, Reach } from '../../server/forms.ts'
+import type { Resumed } from '../../server/pauses.ts'
 import type { Api } from '../../server/router.ts'
 import { type Answer, answer, formOf, shown } from '../api.ts'
+import { Alert } from '../ui/alert.tsx'
+import { stateWords } from '../ui/delivery-states.ts'
 import { Lateness } from '../ui/lateness.tsx'
 import { useRereading } from '../ui/live.ts'
 import { Networks, PausedChannels } from '../ui/networks.tsx'
@@ -15,7 +18,7 @@ import { Workers } from '../ui/workers.tsx'
 export const meta: MetaFunction = () => [{ title: 'Operations · Punctual' }]
 
 const PageLimit = 20
-const EveryMs = 10_000 // each time the whole ledger is counted
+const EveryMs = 10_000
 
 export async function loader(args: LoaderFunctionArgs) {
   const operations = await operationsOf(args)
@@ -32,6 +35,9 @@ export async function loader(args: LoaderFunctionArgs) {
 const saids: Record<string, string> = {
   pause: 'It is paused. What is being sent ends.',
   resume: 'It goes on: what is due goes out now.',
+  resume_in_all: 'It goes on once everything does: that is still stopped.',
+  resume_in_network: 'It goes on once its network does: that is still paused.',
+  resume_in_part: 'It goes on, but what is paused below stays so.',
   retry: 'It is sent again now.',
   wake: 'The workers are woken for it.',
 }
@@ -41,21 +47,27 @@ export async function action(args: ActionFunctionArgs) {
   const form = await formOf(args.request)
   const intent = form.get('intent')
   const { searchParams } = new URL(args.request.url)
-  const done = () => {
-    searchParams.set('said', String(intent))
+  const done = (said: string) => {
+    searchParams.set('said', said)
     return redirect(`/operations?${searchParams}`)
   }
-  if (intent === 'pause' || intent === 'resume')
+  if (intent === 'pause')
     return answer(form, Reach, async (reach) => {
-      await operations[intent](reach)
-      return done()
+      await operations.pause(reach)
+      return done(intent)
     })
+  if (intent === 'resume') return answer(form, Reach, async (reach) => done(saidOf(await operations.resume(reach))))
   if (intent === 'retry' || intent === 'wake')
     return answer(form, ById, async (delivery) => {
       await operations[intent](delivery)
-      return done()
+      return done(intent)
     })
   throw json({ detail: 'This form is not one of ours.' }, 400)
+}
+
+function saidOf({ resumed, within, stillPaused: { networks, channels } }: Resumed): string {
+  if (within) return `resume_in_${within}`
+  return resumed.scope === 'all' && (networks.length > 0 || channels > 0) ? 'resume_in_part' : 'resume'
 }
 
 /** To whoever is no operator this page is one that is not there. */
@@ -65,7 +77,7 @@ async function operationsOf({ context: { api, member } }: LoaderFunctionArgs): P
 }
 
 export default function Operations() {
-  const { said, states } = useLoaderData<typeof loader>()
+  const { said } = useLoaderData<typeof loader>()
   const { key } = useLocation() // the same sentence is said again after the next press
   useRereading(always, EveryMs)
   return (
@@ -80,7 +92,7 @@ export default function Operations() {
         <Stuck />
         <Networks />
         <PausedChannels />
-        <States states={states} />
+        <States />
       </div>
     </>
   )
@@ -92,22 +104,20 @@ function Problem() {
   const { result } = (useActionData() ?? {}) as Partial<Answer>
   const problems = Object.values(result?.error ?? {}).flatMap((errors) => errors ?? [])
   if (problems.length === 0) return null
-  return (
-    <p role="alert" className="mb-5 rounded-lg bg-bad/10 px-3.5 py-2.5 text-sm text-bad">
-      {problems.join(' ')}
-    </p>
-  )
+  return <Alert className="mb-5">{problems.join(' ')}</Alert>
 }
 
-function States({ states }: { states: { state: string; count: number }[] }) {
+const shownStates = ['claimed', 'sending', 'uncertain', 'held', 'needs_review'] as const
+
+function States() {
+  const { counts } = useLoaderData<typeof loader>()
   return (
-    <Card title="Deliveries by state">
-      {states.length === 0 ? <p className="text-sm text-muted">There is none yet.</p> : null}
-      <dl className="grid grid-cols-2 gap-x-6 gap-y-3 text-sm sm:grid-cols-4">
-        {states.map(({ state, count }) => (
+    <Card title="Under way, or waiting for somebody">
+      <dl className="grid grid-cols-2 gap-x-6 gap-y-3 text-sm sm:grid-cols-5">
+        {shownStates.map((state) => (
           <div key={state}>
-            <dt className="text-muted">{state.charAt(0).toUpperCase() + state.slice(1).replace('_', ' ')}</dt>
-            <dd className="text-lg font-semibold tabular-nums">{count.toLocaleString('en')}</dd>
+            <dt className="text-muted">{stateWords[state]}</dt>
+            <dd className="text-lg font-semibold tabular-nums">{counts[state].toLocaleString('en')}</dd>
           </div>
         ))}
       </dl>

@@ -94,7 +94,7 @@ function WhatHappened({ delivery, isPaused }: { delivery: Delivery; isPaused: bo
         ) : null}
       </>
     )
-  if (isPaused && status === 'SCHEDULED') return <>Scheduled; it waits, since the operator has paused this channel</>
+  if (isPaused && status === 'SCHEDULED') return <>Scheduled; it waits, since the operator has stopped sending</>
   if (nextAttemptAt && status === 'SCHEDULED')
     return (
       <>

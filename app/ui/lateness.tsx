@@ -9,7 +9,7 @@ import { Instant } from './instant.tsx'
 import { useOperations } from './operations.ts'
 import { Card } from './page.tsx'
 
-const counts: Tick[] = [10, 100, 1000, 10_000, 100_000, 1_000_000].map((value) => ({
+const numbers: Tick[] = [10, 100, 1000, 10_000, 100_000, 1_000_000].map((value) => ({
   value,
   label: value.toLocaleString('en'),
 }))
@@ -26,7 +26,7 @@ const spans: Tick[] = [
 
 /** What is due and not out, now and over a day, and how late what went out was. */
 export function Lateness() {
-  const { stuck, oldestDueAt, now, lateness } = useOperations()
+  const { counts, oldestDueAt, now, lateness } = useOperations()
   const waiting = lateness.map(({ at, waiting: value }) => ({ at, value }))
   const late = lateness.map(({ at, latenessP95Ms, latenessMaxMs }) => ({
     ...{ at, value: latenessP95Ms ?? 0, peak: latenessMaxMs },
@@ -34,7 +34,7 @@ export function Lateness() {
   return (
     <Card title="What waits, and how late it goes out">
       <p>
-        {stuck.overdue === 0 ? 'Nothing is overdue.' : `${countOf(stuck.overdue)} overdue`}
+        {counts.overdue === 0 ? 'Nothing is overdue.' : `${countOf(counts.overdue)} overdue`}
         {oldestDueAt ? (
           <>
             , the oldest for {duration(Math.max(0, Date.parse(now) - Date.parse(oldestDueAt)))}, since{' '}
@@ -42,10 +42,16 @@ export function Lateness() {
           </>
         ) : null}
       </p>
-      <Plot title="Due and not out" bars={waiting} ticks={counts} say={(value) => value.toLocaleString('en')}>
+      <Plot
+        title="Due and not out"
+        bars={waiting}
+        ticks={numbers}
+        none="nothing waited"
+        say={(value) => value.toLocaleString('en')}
+      >
         The most at once in each half hour. A mark below the line: no worker was there to count.
       </Plot>
-      <Plot title="Late when it went out" bars={late} ticks={spans} say={duration}>
+      <Plot title="Late when it went out" bars={late} ticks={spans} none="nothing went out late" say={duration}>
         The bar: 95 of 100 went out within this time after their hour. The line: the latest one.
       </Plot>
       <Numbers lateness={lateness} />
@@ -57,13 +63,20 @@ function countOf(count: number): string {
   return count === 1 ? '1 delivery is' : `${count.toLocaleString('en')} deliveries are`
 }
 
-type PlotProps = { title: string; bars: Bar[]; ticks: Tick[]; say: (value: number) => string; children: ReactNode }
+type PlotProps = {
+  title: string
+  bars: Bar[]
+  ticks: Tick[]
+  none: string
+  say: (value: number) => string
+  children: ReactNode
+}
 
-function Plot({ title, bars, ticks, say, children }: PlotProps) {
+function Plot({ title, bars, ticks, none, say, children }: PlotProps) {
   const zone = useZone()
   const worst = bars.reduce((most, bar) => (highest(bar) > highest(most) ? bar : most))
   const when = DateTime.fromISO(worst.at, { zone, locale: 'en' }).toFormat('HH:mm')
-  const most = highest(worst) === 0 ? 'always none' : `at most ${say(highest(worst))}, in the half hour from ${when}`
+  const most = highest(worst) === 0 ? none : `at most ${say(highest(worst))}, in the half hour from ${when}`
   return (
     <figure className="mt-6">
       <figcaption className="text-sm font-medium">{title}</figcaption>

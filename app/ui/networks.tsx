@@ -10,7 +10,7 @@ export function Networks() {
   const { networks } = useOperations()
   return (
     <Card title="Networks">
-      {networks.length === 0 ? <p className="text-sm text-muted">No channel is connected yet.</p> : null}
+      {networks.length === 0 ? <p className="text-sm text-muted">No worker has run yet.</p> : null}
       <ul className="-my-3 divide-y divide-line">
         {networks.map((network) => (
           <li key={network.name} className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 py-3">
@@ -54,7 +54,7 @@ function NetworkShown({ network: { name, underWay, atOnce, pausedAt } }: { netwo
 
 /** The channels that an operator has paused: nothing of them need be late, so that they would be forgotten. */
 export function PausedChannels() {
-  const { pausedChannels } = useOperations()
+  const { pausedChannels, pausedChannelCount } = useOperations()
   if (pausedChannels.length === 0) return null
   return (
     <Card title="Paused channels">
@@ -65,6 +65,11 @@ export function PausedChannels() {
           </li>
         ))}
       </ul>
+      {pausedChannelCount > pausedChannels.length ? (
+        <p className="mt-5 text-sm text-muted">
+          {`The ${pausedChannels.length} that have been paused longest, of ${pausedChannelCount.toLocaleString('en')}.`}
+        </p>
+      ) : null}
     </Card>
   )
 }

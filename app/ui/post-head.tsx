@@ -2,6 +2,7 @@ import { Form, useActionData } from '@remix-run/react'
 import { CopyPlus } from 'lucide-react'
 import type { Post } from '../../jobs/post-view.ts'
 import { useMay } from './account.ts'
+import { Alert } from './alert.tsx'
 import { ButtonLink, Submit } from './button.tsx'
 import { Instant } from './instant.tsx'
 import { Status } from './status.tsx'
@@ -61,9 +62,5 @@ function Deeds({ post, isEditable }: { post: Post; isEditable: boolean }) {
 function Problem() {
   const answered = useActionData() as { problem?: string; channelId?: string | null } | undefined
   if (!answered?.problem) return null
-  return (
-    <p role="alert" className="mt-3 rounded-lg bg-bad/10 px-3.5 py-2.5 text-sm text-bad">
-      {answered.problem}
-    </p>
-  )
+  return <Alert className="mt-3">{answered.problem}</Alert>
 }

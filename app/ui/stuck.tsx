@@ -1,5 +1,6 @@
 import type { Stuck as StuckDelivery } from '../../server/operations.ts'
 import { NetworkMark, networkName } from './channel-mark.tsx'
+import { stateWords } from './delivery-states.ts'
 import { Instant } from './instant.tsx'
 import { useOperations } from './operations.ts'
 import { OrderForm } from './order-form.tsx'
@@ -18,19 +19,9 @@ const kinds = [
   },
 ] as const
 
-const states: Partial<Record<StuckDelivery['state'], string>> = {
-  scheduled: 'Scheduled',
-  claimed: 'Claimed',
-  sending: 'Being sent',
-  uncertain: 'Uncertain',
-  needs_review: 'Needs review',
-  held: 'Held',
-  failed: 'Failed',
-}
-
 /** Deliveries that do not go on, one kind at a time, with what an operator can do about each. */
 export function Stuck() {
-  const { stuck, kind, list, isFirstPage } = useOperations()
+  const { counts, kind, list, isFirstPage } = useOperations()
   const { says } = kinds.find((one) => one.kind === kind)!
   return (
     <section aria-labelledby="stuck" className="rounded-2xl border border-line bg-panel shadow-sm">
@@ -44,7 +35,7 @@ export function Stuck() {
               <Tab
                 key={one.kind}
                 to={`/operations?stuck=${one.kind}`}
-                name={`${one.name} ${stuck[one.kind].toLocaleString('en')}`}
+                name={one.kind === 'suspects' ? one.name : `${one.name} ${counts[one.kind].toLocaleString('en')}`}
                 isCurrent={one.kind === kind}
               />
             ))}
@@ -87,7 +78,7 @@ function StuckShown({ delivery }: { delivery: StuckDelivery }) {
           </span>
         </p>
         <p className="mt-0.5 text-sm text-muted">
-          {states[state] ?? state} · {networkName(channel.network)} · due <Instant at={dueAt} form="exact" />
+          {stateWords[state]} · {networkName(channel.network)} · due <Instant at={dueAt} form="exact" />
           {attempts > 0 ? ` · ${attempts === 1 ? '1 attempt' : `${attempts} attempts`}` : ''}
           {crashes > 0 ? ` · ${crashes === 1 ? '1 worker' : `${crashes} workers`} died` : ''}
           {nextAttemptAt ? (
@@ -110,7 +101,7 @@ function StuckShown({ delivery }: { delivery: StuckDelivery }) {
   )
 }
 
-function Orders({ delivery: { id, state, isDue, channel } }: { delivery: StuckDelivery }) {
+function Orders({ delivery: { id, state, isWakeable, channel } }: { delivery: StuckDelivery }) {
   const about = { describedBy: `stuck-${id}` }
   const ofChannel = { scope: 'channel', id: channel.id }
   return (
@@ -120,7 +111,7 @@ function Orders({ delivery: { id, state, isDue, channel } }: { delivery: StuckDe
           Retry
         </OrderForm>
       ) : null}
-      {isDue ? (
+      {isWakeable ? (
         <OrderForm intent="wake" fields={{ id }} {...about}>
           Wake now
         </OrderForm>

@@ -41,11 +41,11 @@ test('an operator stops everything and lets it go on: what is due then goes out'
   await page.getByLabel('Harbour news').check()
   await page.getByLabel('Text', { exact: true }).fill('After the pause')
   await press('Publish now')
-  await page.getByText('Scheduled; it waits, since the operator has paused this channel').waitFor()
+  await page.getByText('Scheduled; it waits, since the operator has stopped sending').waitFor()
   const post = page.url()
   await page.goto('/operations')
   await press('Resume')
-  await page.getByText('It goes on: what is due goes out now.').waitFor()
+  await page.getByText('It goes on, but what is paused below stays so.').waitFor()
   await page.goto(post)
   await page.getByRole('status').getByText('Published').waitFor()
 })
@@ -103,11 +103,17 @@ test('each kind of what is stuck is listed with whose it is and why, and no text
 })
 
 test('a suspect that failed is sent again, and what lost its wake-up is woken', async () => {
-  await here.db.execute(sql`delete from graphile_worker._private_jobs where key = ${stuck.overdue}`)
-  await page.goto('/operations')
-  await row(stuck.overdue).getByRole('button', { name: 'Wake now' }).click()
+  await here.db.execute(sql`
+    update deliveries set look_at = now(), look_token = gen_random_uuid(), lease_until = now() + interval '1 hour',
+      lease_owner = (select owner from workers where gone_at is null limit 1) where id = ${stuck.uncertain}`)
+  await page.goto('/operations?stuck=uncertain')
+  await row(stuck.uncertain).getByRole('button', { name: 'Wake now' }).click()
   await page.getByText('The workers are woken for it.').waitFor()
-  expect(await row(stuck.waiting).getByRole('button', { name: 'Wake now' }).count()).toBe(0)
+  await page.goto('/operations')
+  for (const id of [stuck.overdue, stuck.waiting]) {
+    await row(id).waitFor()
+    expect(await row(id).getByRole('button', { name: 'Wake now' }).count()).toBe(0)
+  }
   await page.goto('/operations?stuck=suspects')
   await row(stuck.suspect).getByRole('button', { name: 'Retry' }).click()
   await page.getByText('It is sent again now.').waitFor()
@@ -131,6 +137,16 @@ test('a network and a channel are paused and resumed, and the channel’s organi
   const network = row('Bluesky').filter({ hasText: 'under way' })
   await network.getByRole('button', { name: 'Pause network' }).click()
   await network.getByText('paused on').waitFor()
+  await press('Pause all')
+  await page.getByText('It is paused. What is being sent ends.').waitFor()
+  await row(stuck.uncertain).getByRole('button', { name: 'Pause channel' }).click()
+  await row(stuck.uncertain).getByRole('button', { name: 'Resume channel' }).click()
+  await page.getByText('It goes on once everything does: that is still stopped.').waitFor()
+  await press('Resume')
+  await page.getByText('It goes on, but what is paused below stays so.').waitFor()
+  await row(stuck.uncertain).getByRole('button', { name: 'Pause channel' }).click()
+  await row(stuck.uncertain).getByRole('button', { name: 'Resume channel' }).click()
+  await page.getByText('It goes on once its network does: that is still paused.').waitFor()
   await network.getByRole('button', { name: 'Resume network' }).click()
   await network.getByRole('button', { name: 'Pause network' }).waitFor()
   await here.db.execute(sql`
@@ -139,7 +155,7 @@ test('a network and a channel are paused and resumed, and the channel’s organi
   const form = { id: stuck.organisationId }
   await page.request.post('/organisation', { form, headers: { origin: here.site.appUrl } })
   await page.goto('/settings/activity')
-  await page.getByText('The operator Grace paused the channel charles.example.org').waitFor()
+  await page.getByText('The operator Grace paused the channel charles.example.org').first().waitFor()
 })
 
 test('depth and lateness of a day are drawn, said in a sentence and given as numbers', async () => {

@@ -61,7 +61,7 @@ test('an operator pauses a channel, a network and all, and resumes each; the cha
   expect((await admin('resume')).said).toMatchObject({ resumed: { scope: 'all' }, stillPaused })
   expect((await admin('resume', 'network', 'mastodon')).said).toMatchObject({ resumed: network })
   expect((await admin('resume', 'channel', channelId)).said).toMatchObject({
-    ...{ resumed: channel, woken: expect.any(Number) },
+    ...{ resumed: channel, channelsDue: expect.any(Number) },
     stillPaused: { all: false, networks: [], channels: 0 },
   })
   const ofPauses = (await deeds()).filter((deed) => /^channel/.test((deed as string[])[0]!))
@@ -106,12 +106,12 @@ test('a key that is put in front seals all anew, and one that is missing is told
 })
 
 test('what is not there is told in a sentence', async () => {
-  expect((await admin('show', 'nope')).refused).toBe('There is no delivery and no post nope.')
-  expect((await admin('retry', 'nope')).refused).toBe('There is no delivery nope.')
+  expect((await admin('show', 'nope')).refused).toBe('There is no such delivery or post.')
+  expect((await admin('retry', 'nope')).refused).toBe('There is no such delivery.')
   expect((await admin('connect', 'feed', '--organisation', 'nope', '--name', 'x')).refused).toBe(
     'There is no organisation nope.',
   )
-  expect((await admin('pause', 'channel', 'nope')).refused).toBe('There is no channel nope.')
+  expect((await admin('pause', 'channel', 'nope')).refused).toBe('There is no such channel.')
   expect((await admin('resume', 'network', 'nope')).refused).toBe('There is no network nope.')
   expect((await admin('limit', 'nope', '5')).refused).toBe('There is no network nope.')
   expect((await admin('limit', 'feed', '0')).refused).toBe('N must be a whole number from 1 to 999999, or none.')

@@ -42,21 +42,25 @@ async function aRow(change: Partial<typeof deliveries.$inferInsert> = {}, lateMs
 
 test('what is stuck is counted and listed by its kind, the latest first, with whose it is and why', async () => {
   const old = await aRow({}, 200_000)
-  const late = await aRow()
+  const late = await aRow({ state: 'sending', channelId: await w.channel(), ...lease() })
+  const tried = await aRow({ nextAttemptAt: new Date(Date.now() + 60_000) }, 30_000)
   await aRow({}, -3_600_000)
   const uncertain = await aRow({ state: 'uncertain', lookAt: new Date(), ...sent })
   const review = await aRow({ state: 'needs_review', ...sent })
   const held = await aRow({ state: 'held' })
   const suspect = await aRow({ state: 'failed', crashCount: 3 })
-  const { states, stuck, oldestDueAt } = await api.operations.overview()
-  expect(stuck).toEqual({ overdue: 2, uncertain: 1, needs_review: 1, held: 1, suspects: 1 })
-  expect(Object.fromEntries(states.map(({ state, count }) => [state, count]))).toEqual({
-    ...{ scheduled: 3, uncertain: 1, needs_review: 1, held: 1, failed: 1 },
-  })
+  const { counts, oldestDueAt } = await api.operations.overview()
+  expect(counts).toEqual({ overdue: 3, claimed: 0, sending: 1, uncertain: 1, needs_review: 1, held: 1 })
   const listed: Record<string, string[]> = {}
   for (const kind of stuckKinds) listed[kind] = (await api.operations.stuck({ kind })).data.map(({ id }) => id)
   expect(listed).toEqual({
-    ...{ overdue: [old, late], uncertain: [uncertain], needs_review: [review], held: [held], suspects: [suspect] },
+    ...{
+      overdue: [old, late, tried],
+      uncertain: [uncertain],
+      needs_review: [review],
+      held: [held],
+      suspects: [suspect],
+    },
   })
   const [first] = (await api.operations.stuck({ kind: 'overdue' })).data
   expect(first).toMatchObject({
@@ -165,6 +169,39 @@ test('what failed is sent again, and what only waits for a worker is woken anew'
   expect(await failureOf(api.operations.wake({ id: waiting }))).toBe('nothing_to_wake')
   expect(await failureOf(api.operations.wake({ id: uuidv7() }))).toBe('not_found')
 })
+
+test('what an operator has stopped does not wait for a worker, and is not woken', async () => {
+  const id = await aRow()
+  const isWakeable = async () => (await api.operations.stuck({ kind: 'overdue' })).data[0]!.isWakeable
+  expect(await isWakeable()).toBe(true)
+  for (const reach of reachesOf(channelId)) {
+    await api.operations.pause(reach)
+    expect(await isWakeable()).toBe(false)
+    expect(await failureOf(api.operations.wake({ id }))).toBe('nothing_to_wake')
+    await api.operations.resume(reach)
+  }
+  await w.db
+    .update(channels)
+    .set({ pausedUntil: new Date(Date.now() + 60_000) })
+    .where(eq(channels.id, channelId))
+  expect(await isWakeable()).toBe(false)
+})
+
+test('who resumes something is told what wider pause still keeps it', async () => {
+  const [all, network, channel] = reachesOf(channelId)
+  for (const reach of [all, network, channel]) await api.operations.pause(reach)
+  const within = async (reach: typeof all | typeof network | typeof channel) =>
+    (await api.operations.resume(reach)).within
+  expect(await within(channel)).toBe('all')
+  expect(await within(all)).toBeNull()
+  expect(await within(channel)).toBe('network')
+  expect(await within(network)).toBeNull()
+  expect(await within(channel)).toBeNull()
+})
+
+function reachesOf(id: string) {
+  return [{ scope: 'all' }, { scope: 'network', name: 'feed' }, { scope: 'channel', id }] as const
+}
 
 test('nobody gets an operator’s page by taking the address of one', async () => {
   const nobody = apiAs(w.installation, null)
