@@ -4,16 +4,12 @@ import { cp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { BuildOptions } from 'esbuild'
 import { variablesWith } from '../db/env.ts'
 
 const Root = join(import.meta.dirname, '..')
-const Bundles = {
-  start: 'server/start.ts',
-  web: 'server/index.ts',
-  worker: 'jobs/index.ts',
-  admin: 'server/admin.ts',
-  probe: 'server/probe.ts',
-}
+const Probe = { probe: 'server/probe.ts' } // its process may read no file but its own
+const Programs = { start: 'server/start.ts', web: 'server/index.ts', worker: 'jobs/index.ts', admin: 'server/admin.ts' }
 
 /**
  * Make what production runs: the pages in build/remix and public/build, one bundle a process in build/, and the
@@ -29,6 +25,7 @@ async function build(): Promise<void> {
   await rm(join(Root, 'build'), { recursive: true, force: true })
   await buildPages()
   await cp(join(Root, 'db/migrations'), join(Root, 'build/migrations'), { recursive: true })
+  await cp(join(Root, 'server/oldest-node.js'), join(Root, 'build/oldest-node.js'))
   await bundleAll()
 }
 
@@ -46,9 +43,8 @@ async function buildPages(): Promise<void> {
 // go in circles, another: packages stay outside, but not that one.
 async function bundleAll(): Promise<void> {
   const esbuild = await import('esbuild') // not installed where a finished build is run
-  await esbuild.build({
+  const options: BuildOptions = {
     absWorkingDir: Root,
-    entryPoints: Bundles,
     outdir: 'build',
     bundle: true,
     packages: 'external',
@@ -58,5 +54,8 @@ async function bundleAll(): Promise<void> {
     target: 'node24',
     sourcemap: true,
     logLevel: 'warning',
-  })
+  }
+  await esbuild.build({ ...options, entryPoints: Probe })
+  // Before the packages, some of which an older Node cannot load.
+  await esbuild.build({ ...options, entryPoints: Programs, banner: { js: "import './oldest-node.js'" } })
 }

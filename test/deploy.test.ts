@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -21,6 +22,15 @@ test('every program that a container runs is one that the build makes', () => {
   const programs = found(dockerfile + compose, /\b(build\/\w+\.js)/g)
   expect(new Set(programs)).toEqual(new Set(['web', 'worker', 'admin', 'start'].map((name) => `build/${name}.js`)))
   expect(programs.filter((path) => !existsSync(join(Root, path)))).toEqual([])
+})
+
+test('every program says which Node it needs where that is too old', () => {
+  const older = "data:text/javascript,Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } })"
+  for (const name of ['web', 'worker', 'admin', 'start']) {
+    const { status, stderr } = spawnSync(process.execPath, ['--import', older, join(Root, `build/${name}.js`)])
+    expect(status).toBe(1)
+    expect(String(stderr)).toBe('Punctual needs Node 24 or newer; this is Node 20.20.2.\n')
+  }
 })
 
 test('every variable that the containers are given is one that the product reads', () => {
