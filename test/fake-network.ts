@@ -12,7 +12,7 @@ import {
 } from '../jobs/networks/network.ts'
 import type { Answer as HttpAnswer } from '../jobs/outbound.ts'
 
-/** What the fake saw: one a request that it was asked to publish, whether it then showed it or not. `endedAt` 0: not answered yet. */
+/** What the fake saw: one a request that it was asked to publish, whether it then showed it or not. `endedAt` 0: not answered while its sender listened. */
 export type Received = z.infer<typeof Publish> & { token: string; at: number; endedAt: number }
 
 /** What the fake shows to everybody. */
@@ -55,7 +55,8 @@ export async function startFakeServer() {
   const server = createServer(async (req, res) => {
     const token = req.headers.authorization ?? ''
     const [, path, id] = req.url?.split('/') ?? []
-    const body = await bodyOf(req)
+    const body = await bodyOf(req).catch(() => null)
+    if (body === null) return // its sender was killed
     if (path === 'refresh') {
       refreshes.push(token)
       const fresh = await fake.refresh(token)
@@ -71,13 +72,21 @@ export async function startFakeServer() {
       )
     const request = { ...Publish.parse(JSON.parse(body)), token, at: Date.now(), endedAt: 0 }
     received.push(request)
+    const end = () => {
+      if (!res.destroyed) request.endedAt = Date.now()
+    }
     await fake.behave(request, {
       show: () => show(posts, request),
-      reply: (...answer) => reply(res, ...answer),
-      reset: () => void res.socket?.resetAndDestroy(),
+      reply: (...answer) => {
+        end()
+        reply(res, ...answer)
+      },
+      reset: () => {
+        end()
+        res.socket?.resetAndDestroy()
+      },
       drip: () => drip(res),
     })
-    request.endedAt = Date.now()
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -106,20 +115,18 @@ export type FakeNetwork = {
   url: string
   repeatedSend: RepeatedSend
   settlesWithinMs?: number
-  atOnce?: number
   refreshTo?: string
   canRefresh?: boolean
 }
 
 /** The network that talks to a fake server. */
 export function fakeNetwork(network: FakeNetwork): Network {
-  const { name, url, repeatedSend, settlesWithinMs = 100, atOnce, refreshTo, canRefresh } = network
+  const { name, url, repeatedSend, settlesWithinMs = 100, refreshTo, canRefresh } = network
   const refresh = canRefresh ? refreshAt(url) : refreshTo === undefined ? undefined : async () => ({ token: refreshTo })
   return {
     name,
     repeatedSend,
     settlesWithinMs,
-    ...(atOnce === undefined ? {} : { atOnce }),
     verifiedAgainst: 'a fake of the tests',
     connecting: { by: 'form', connect },
     async prepare({ text, media }, _key, session) {

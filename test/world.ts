@@ -17,7 +17,7 @@ type WorldWay = {
   database?: { db: Db; url: string; end: () => Promise<void> }
 }
 
-type WorkerWish = Omit<WorkerWay, 'networks'> & Pick<FakeNetwork, 'refreshTo' | 'canRefresh' | 'atOnce'>
+type WorkerWish = Omit<WorkerWay, 'networks'> & Pick<FakeNetwork, 'refreshTo' | 'canRefresh'>
 
 /** A database, a site and a fake social network, with one organisation: what a test of the engine plays on. */
 export async function world({ database: given }: WorldWay = {}) {
@@ -38,16 +38,14 @@ export async function world({ database: given }: WorldWay = {}) {
     site,
     fake,
     organisationId,
-    /** A worker that knows a network of each kind, and `other`, a second readable one. */
-    async worker({ refreshTo, canRefresh, atOnce, ...way }: WorkerWish = {}) {
-      const more = Object.fromEntries(
-        Object.entries({ refreshTo, canRefresh, atOnce }).filter(([, value]) => value !== undefined),
-      )
+    /**
+     * A worker that knows a network of each kind; `other`, a second readable one; and three that nothing is heard of:
+     * `nameless` to DNS, `unreachable` for a send, and `unprepared`, already while a post is prepared.
+     */
+    async worker({ refreshTo, canRefresh = false, ...way }: WorkerWish = {}) {
       const named = kinds.map((repeatedSend) => ({
-        name: repeatedSend as string,
-        url: fake.url,
-        repeatedSend,
-        ...more,
+        ...{ name: repeatedSend as string, url: fake.url, repeatedSend, canRefresh },
+        ...(refreshTo === undefined ? {} : { refreshTo }),
       }))
       const networks = [
         { name: 'nameless', url: 'http://nowhere.invalid', repeatedSend: 'readable' as const },

@@ -1,13 +1,11 @@
-import { sql } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
-import type { Db } from '../../db/client.ts'
 import type { Point } from '../../jobs/session.ts'
 import { type Started, until } from '../processes.ts'
 import type { DieAt } from '../worker.ts'
 import { type Kind, kinds, type World } from '../world.ts'
 import { hold, makeHoldable, type Step } from './hold.ts'
 import { assertInvariants } from './invariants.ts'
-import { endOf, oneOfEach, ownWorld, untilEnded, untilFrozen } from './play.ts'
+import { endOf, leasesOf, oneOfEach, ownWorld, untilEnded, untilFrozen, untilTakenUp } from './play.ts'
 
 /** What becomes of a delivery: its state and evidence, how often it was sent, and how many posts are there. */
 type End = { state: string; evidence: string | null; sent: number; out: number }
@@ -78,10 +76,10 @@ async function crash(w: World, point: CrashPoint): Promise<{ ids: Record<Kind, s
   await first?.ended
   const held = point.hold ? await hold(w.site.databaseUrl, point.hold) : null
   if (point.at === 'sent') w.fake.behave = (_request, { show }) => void show()
-  const victim = await w.worker(dieAt(point, nth))
+  const victim = await w.worker(wayOf(point, nth))
   const ids = before ?? (await oneOfEach(w))
   if (point.at === 'sent') {
-    await until(() => w.fake.posts.length === kinds.length)
+    await until(() => w.fake.posts.length >= kinds.length)
     victim.kill('SIGKILL')
   }
   await (point.isFrozen ? untilFrozen(victim.pid) : victim.ended)
@@ -89,8 +87,8 @@ async function crash(w: World, point: CrashPoint): Promise<{ ids: Record<Kind, s
   return { ids, victim }
 }
 
-function dieAt({ at, isFrozen }: CrashPoint, nth: number): { dieAt?: DieAt } {
-  if (at === 'sent') return {}
+function wayOf({ at, isFrozen }: CrashPoint, nth: number): { dieAt?: DieAt; timesFactor?: number } {
+  if (at === 'sent') return { timesFactor: 1 } // its sends stay open until it is ended
   return { dieAt: { point: at, nth: at === 'reaping' ? 1 : nth, signal: isFrozen ? 'SIGSTOP' : 'SIGKILL' } }
 }
 
@@ -104,16 +102,4 @@ async function goOn(w: World, other: Started | null, frozen: Started | null): Pr
   if (!frozen) return
   frozen.kill('SIGCONT')
   await until(() => frozen.log().split('"attempt ended"').length > kinds.length) // it has tried, each of them
-}
-
-type Lease = { token: string; isOver: boolean }
-
-async function leasesOf(db: Db): Promise<Lease[]> {
-  return db.execute<Lease>(sql`
-    select lease_token as token, lease_until < now() as "isOver" from deliveries where state in ('claimed', 'sending')`)
-}
-
-function untilTakenUp(db: Db, left: Lease[], withinMs: number): Promise<boolean> {
-  const tokens = new Set([...left].map(({ token }) => token))
-  return until(async () => !(await leasesOf(db)).some(({ token }) => tokens.has(token)), withinMs)
 }

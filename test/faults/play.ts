@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { sql } from 'drizzle-orm'
 import type { TestContext } from 'vitest'
+import type { Db } from '../../db/client.ts'
 import { someDeliveries } from '../builders.ts'
 import { until } from '../processes.ts'
 import { deliveryOf, type Kind, kinds, statesOf, type World, world } from '../world.ts'
@@ -7,10 +9,7 @@ import { deliveryOf, type Kind, kinds, statesOf, type World, world } from '../wo
 /** A world of one test's own, so that tests of a file can run beside one another. */
 export async function ownWorld({ onTestFinished }: Pick<TestContext, 'onTestFinished'>): Promise<World> {
   const w = await world()
-  onTestFinished(async () => {
-    await w.rest()
-    await w.end()
-  })
+  onTestFinished(w.end)
   return w
 }
 
@@ -35,6 +34,20 @@ export async function endOf({ db, fake }: World, id: string) {
   return { state, evidence, sent: count(fake.received), out: count(fake.posts) }
 }
 
+/** A claim that somebody has, or had. */
+type Lease = { token: string; isOver: boolean }
+
+export async function leasesOf(db: Db): Promise<Lease[]> {
+  return db.execute<Lease>(sql`
+    select lease_token as token, lease_until < now() as "isOver" from deliveries where state in ('claimed', 'sending')`)
+}
+
+/** Wait until nobody has any of these leases any more. */
+export function untilTakenUp(db: Db, left: Lease[], withinMs: number): Promise<boolean> {
+  const tokens = new Set([...left].map(({ token }) => token))
+  return until(async () => !(await leasesOf(db)).some(({ token }) => tokens.has(token)), withinMs)
+}
+
 /** Wait until a process stands still (SIGSTOP). */
 export function untilFrozen(pid: number): Promise<boolean> {
   return until(async () => /\) T /.test(await readFile(`/proc/${pid}/stat`, 'utf8')))
@@ -48,6 +61,7 @@ export function supervised(w: World, way: Parameters<World['worker']>[0] = {}) {
     while (!isOver) {
       const worker = await w.worker({ ...way, mayEnd: true })
       ran.push(worker)
+      if (isOver) worker.kill('SIGKILL')
       await worker.ended
     }
   })()

@@ -30,7 +30,11 @@ async function keepOneRunning(w: World, isOver: () => Promise<boolean>): Promise
   let deaths = 0
   for (;;) {
     const worker = await w.worker({ mayEnd: true })
-    const hasEnded = await Promise.race([worker.ended.then(() => true), until(isOver, 240_000).then(() => false)])
+    let hasEnded = false
+    void worker.ended.then(() => {
+      hasEnded = true
+    })
+    await until(async () => hasEnded || (await isOver()), 240_000)
     if (!hasEnded) return deaths
     deaths++
     await until(async () => (await w.db.execute(sql`select from deliveries where lease_until > now()`)).length === 0)
@@ -84,7 +88,7 @@ describe.concurrent('what befalls a worker', () => {
     w.fake.behave = (_request, { show, reply }) => void answers.push(() => reply(200, { id: show() }))
     const worker = await w.worker({ timesFactor: 1 })
     const ids = await many(w, 60, { channels: 20, network: 'blind' })
-    await until(() => answers.length === 20)
+    await until(() => answers.length >= 20)
     const stopped = worker.stop()
     await until(() => worker.log().includes('"worker stops"'))
     for (const answer of answers) answer()
@@ -95,7 +99,7 @@ describe.concurrent('what befalls a worker', () => {
       states.filter((state) => state === 'scheduled').length,
     ]).toEqual([20, 40])
     expect(w.fake.received).toHaveLength(20)
-    await assertInvariants(w)
+    await assertInvariants(w, { lostAfterMs: 60_000 })
   })
 
   test('no worker for an hour: what became due meanwhile goes out, oldest first, nothing is lost, and web is ready and says since when', async (context) => {
@@ -128,7 +132,7 @@ describe.concurrent('what befalls a worker', () => {
     const w = await ownWorld(context)
     const [hangs, throws, refused] = await Promise.all(
       ['hangs', 'throws', 'is refused'].map(async (text) => {
-        const channelId = await w.channel('blind')
+        const channelId = await w.channel('readable')
         const wanted = { organisationId: w.organisationId, channelId, dueAt: soon() }
         return someDeliveries(w.db, [
           { ...wanted, text },
@@ -136,38 +140,40 @@ describe.concurrent('what befalls a worker', () => {
         ])
       }),
     )
-    await w.worker({ timesFactor: 0.02 })
+    await w.worker({ timesFactor: 0.05 })
     await untilPublished(w.db, [hangs![1]!, throws![1]!, refused![1]!])
     expect(await untilState(w.db, refused![0]!, 'failed')).toMatchObject({
       error: { code: 'network_refused', message: 'This is too long.' },
     })
-    expect(await untilState(w.db, throws![0]!, 'failed')).toMatchObject({ error: { code: 'internal' }, attemptNo: 5 })
+    expect(await untilState(w.db, throws![0]!, 'failed')).toMatchObject({ error: { code: 'internal' } })
+    const outcomes = (await attemptsOf(w.db, throws![0]!)).map(({ outcome }) => outcome)
+    expect(outcomes.filter((outcome) => outcome === 'internal')).toHaveLength(5)
     expect((await attemptsOf(w.db, hangs![0]!))[0]).toMatchObject({ outcome: 'later' })
     await assertInvariants(w)
   })
 })
 
-describe('on time', () => {
-  test('wake-ups of an older version, which name no channel, are understood', async (context) => {
-    const w = await ownWorld(context)
-    const worker = await w.worker({ timesFactor: 1 }) // so that nobody finds them forgotten before
-    const ids = await many(w, 3, { channels: 1, dueAt: soon(3000) })
-    await w.db.execute(sql`
-      update graphile_worker._private_jobs set payload = json_build_object('deliveryId', key) where key is not null and locked_by is null`)
-    await untilPublished(w.db, ids)
-    expect(worker.log()).not.toContain('reaped')
-    await assertInvariants(w)
-  })
+test('wake-ups of an older version, which name no channel, are understood', async (context) => {
+  const w = await ownWorld(context)
+  const worker = await w.worker({ timesFactor: 1 }) // so that nobody finds them forgotten before
+  const ids = await many(w, 3, { channels: 1, dueAt: soon(10_000) })
+  const older = await w.db.execute(sql`
+    update graphile_worker._private_jobs set payload = json_build_object('deliveryId', key)
+    where key = any(${sql.param(ids)}::text[]) and locked_by is null returning key`)
+  expect(older).toHaveLength(3)
+  await untilPublished(w.db, ids)
+  expect(worker.log()).not.toContain('lost its wake-up')
+  await assertInvariants(w, { lostAfterMs: 60_000 })
+})
 
-  test('clocks an hour ahead and an hour behind: nothing is early or late', async (context) => {
-    const w = await ownWorld(context)
-    await Promise.all([1, -1].map((hours) => w.worker({ node: ['--import', shifted(hours * 3_600_000)] })))
-    const dueAt = soon(4000)
-    const ids = await many(w, 40, { dueAt })
-    await untilPublished(w.db, ids)
-    for (const { at } of w.fake.received) expect(at - dueAt.getTime()).toBeLessThan(10_000)
-    await assertInvariants(w) // none early
-  })
+test('clocks an hour ahead and an hour behind: nothing is early or late', async (context) => {
+  const w = await ownWorld(context)
+  await Promise.all([1, -1].map((hours) => w.worker({ node: ['--import', shifted(hours * 3_600_000)] })))
+  const dueAt = soon(4000)
+  const ids = await many(w, 40, { dueAt })
+  await untilPublished(w.db, ids)
+  for (const { at } of w.fake.received) expect(at - dueAt.getTime()).toBeLessThan(10_000)
+  await assertInvariants(w) // none early
 })
 
 /** A module that puts the wall clock of a process wrong by `ms`; its monotonic clock stays. */
