@@ -9,10 +9,10 @@ import type { Installation } from './trpc.ts'
 /** `underWay`: how busy the pool is (db/client.ts). */
 export type Installed = { installation: Installation; underWay: () => number; end: () => Promise<void> }
 
-/** Connect to everything that a request may need. Also what the operator's commands work with. */
-export async function install(env: Env): Promise<Installed> {
+/** Connect to everything that a request may need. `name` is what `pg_stat_activity` shows of it. */
+export async function install(env: Env, name: 'web' | 'admin' = 'web'): Promise<Installed> {
   const { databaseUrl, secretKeys } = await joinInstallation(env)
-  const { db, underWay, end } = connect(databaseUrl, { connections: env.databaseConnections, name: 'web' })
+  const { db, underWay, end } = connect(databaseUrl, { connections: env.databaseConnections, name })
   const outbound = createOutbound({ allow: env.outboundAllow })
   const installation = {
     db,
