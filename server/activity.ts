@@ -42,6 +42,7 @@ export function recordBy(tx: Tx, { actor, address }: Doing, deed: OwnDeed): Prom
 /** An operator of the installation: an account, or whoever has its command line. */
 export type Operator = { id: string | null; name: string }
 
+/** Whoever runs the commands of server/admin.ts: the machine knows who that is, we do not. */
 export const atCommandLine = { kind: 'operator', id: null, name: 'at the command line' } as const
 
 /** Add what an operator did to an organisation, in its trail. Where they sat is not its business. */

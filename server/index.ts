@@ -38,7 +38,7 @@ async function main(): Promise<void> {
     env,
   )
   log.info({ address: server.address(), appUrl: env.appUrl }, 'web listens')
-  if (metrics) await listenForMetrics(env, metrics, log)
+  if (metrics && env.metricsPort !== null) await listenForMetrics(env.metricsPort, metrics, log)
   if (env.compilerOrigin) await broadcastDevReady(build, env.compilerOrigin) // and open pages load themselves again
   const stop = async () => {
     if (phase !== 'serving') return
@@ -62,8 +62,8 @@ function listen(server: Server, { port, host }: Env): Promise<Server> {
   })
 }
 
-async function listenForMetrics({ metricsPort }: Env, { registry }: WebMetrics, log: Logger): Promise<void> {
-  const server = await serveMetrics(metricsPort ?? 0, registry)
+async function listenForMetrics(port: number, { registry }: WebMetrics, log: Logger): Promise<void> {
+  const server = await serveMetrics(port, registry)
   log.info({ address: server.address() }, 'metrics are served')
 }
 

@@ -20,9 +20,14 @@ export async function copyPicture(
     return await fitPicture(files, await readFile(path), organisationId)
   } catch (error) {
     // A channel without its picture is worth more than none.
-    if ([OutboundError, MediaError, Failure].some((kind) => error instanceof kind)) return null
+    if (error instanceof OutboundError || error instanceof MediaError || isTooMuch(error)) return null
     throw error
   } finally {
     await rm(path, { force: true })
   }
+}
+
+// Too many pictures of the organisation wait for their turn.
+function isTooMuch(error: unknown): boolean {
+  return error instanceof Failure && error.failure === 'rate_limited'
 }

@@ -39,7 +39,6 @@ async function answer(installation: Installation, document: string, req: Request
   const { does } = route
   if (does === null) return void res.status(route.status).type('application/json').end(document)
   const { actor, count } = await authenticate(installation, req, res)
-  res.locals.actor = actor
   noteCaller(req, res, actor)
   if (count) told(res, quotaOf('organisation', installation.env.rateLimit, count))
   demandScopeOf(does, actor, res)
@@ -59,7 +58,7 @@ function noteAtEnd(journal: Journal, { baseUrl, path, method, id: requestId }: R
   const at = new Date()
   const start = performance.now()
   res.once('close', () => {
-    const actor = res.locals.actor as Actor | undefined
+    const actor = res.locals.caller as Actor | undefined
     if (!actor) return
     const isAnswered = res.writableFinished
     journal.note({
