@@ -31,6 +31,12 @@ test('every metric that an alert or a runbook names is served, and every state a
     expect(served).toContain(metric! + labels!)
 })
 
+test('every job that an alert names is one that the manual has scraped', () => {
+  const jobs = [...rules.matchAll(/\bup\{job=~?"([^"]+)"\}/g)].flatMap(([, list]) => list!.split('|'))
+  expect(jobs.length).toBeGreaterThan(0)
+  expect(jobs.filter((job) => !operations.includes(`- job_name: ${job}\n`))).toEqual([])
+})
+
 test('every metric of ours is documented', () => {
   const own = new Set(names.filter((name) => name.startsWith('punctual_')))
   expect([...own].filter((name) => !operations.includes(`\`${name}\``))).toEqual([])
