@@ -49,7 +49,7 @@ export function Lateness() {
         none="nothing waited"
         say={(value) => value.toLocaleString('en')}
       >
-        The most at once in each half hour. A mark below the line: no worker was there to count.
+        Counted once a minute: the most in each half hour. A mark below the line: no worker was there to count.
       </Plot>
       <Plot title="Late when it went out" bars={late} ticks={spans} none="nothing went out late" say={duration}>
         The bar: 95 of 100 went out within this time after their hour. The line: the latest one.
