@@ -4,8 +4,7 @@ import { stateWords } from './delivery-states.ts'
 import { Instant } from './instant.tsx'
 import { useOperations } from './operations.ts'
 import { OrderForm } from './order-form.tsx'
-import { Paging } from './paging.tsx'
-import { Tab } from './tab.tsx'
+import { TabbedList } from './tabbed-list.tsx'
 
 const kinds = [
   { kind: 'overdue', name: 'Overdue', says: 'Due, and neither out nor waiting for a person.' },
@@ -24,45 +23,22 @@ export function Stuck() {
   const { counts, kind, list, isFirstPage } = useOperations()
   const { says } = kinds.find((one) => one.kind === kind)!
   return (
-    <section aria-labelledby="stuck" className="rounded-2xl border border-line bg-panel shadow-sm">
-      <div className="space-y-3 px-5 py-4 sm:px-6">
-        <h2 id="stuck" className="font-semibold">
-          What is stuck
-        </h2>
-        <nav aria-label="What is stuck">
-          <ul className="-ml-3 flex flex-wrap gap-1">
-            {kinds.map((one) => (
-              <Tab
-                key={one.kind}
-                to={`/operations?stuck=${one.kind}`}
-                name={one.kind === 'suspects' ? one.name : `${one.name} ${counts[one.kind].toLocaleString('en')}`}
-                isCurrent={one.kind === kind}
-              />
-            ))}
-          </ul>
-        </nav>
-        <p className="text-sm text-muted">{says}</p>
-      </div>
-      {list.data.length > 0 ? (
-        <ol className="divide-y divide-line border-t border-line">
-          {list.data.map((delivery) => (
-            <li key={delivery.id} className="px-5 py-4 sm:px-6">
-              <StuckShown delivery={delivery} />
-            </li>
-          ))}
-        </ol>
-      ) : (
-        <p className="border-t border-line px-5 py-8 text-center text-sm text-muted">None.</p>
-      )}
-      <Paging
-        path="/operations"
-        filters={{ stuck: kind }}
-        isFirstPage={isFirstPage}
-        nextCursor={list.nextCursor}
-        names={{ first: 'To the oldest', next: 'Later ones' }}
-        className="border-t border-line px-5 py-4 sm:px-6"
-      />
-    </section>
+    <TabbedList
+      id="stuck"
+      title="What is stuck"
+      tabs={kinds.map((one) => ({
+        to: `/operations?stuck=${one.kind}`,
+        name: one.kind === 'suspects' ? one.name : `${one.name} ${counts[one.kind].toLocaleString('en')}`,
+        isCurrent: one.kind === kind,
+      }))}
+      lead={<p className="text-sm text-muted">{says}</p>}
+      rows={list.data.map((delivery) => <StuckShown key={delivery.id} delivery={delivery} />)}
+      none="None."
+      paging={{
+        ...{ path: '/operations', filters: { stuck: kind }, isFirstPage, nextCursor: list.nextCursor },
+        names: { first: 'To the oldest', next: 'Later ones' },
+      }}
+    />
   )
 }
 

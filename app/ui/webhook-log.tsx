@@ -6,9 +6,8 @@ import { useAnswer } from './answer.ts'
 import { Submit } from './button.tsx'
 import { FormErrors, Said } from './field.tsx'
 import { Instant } from './instant.tsx'
-import { Paging } from './paging.tsx'
 import { Pill } from './status.tsx'
-import { Tab } from './tab.tsx'
+import { TabbedList } from './tabbed-list.tsx'
 import { useWebhook } from './webhook.ts'
 
 const filters = [
@@ -23,46 +22,19 @@ export function WebhookLog() {
   const { webhook, log, status, asked } = useWebhook()
   const path = `/settings/developers/webhooks/${webhook.id}`
   return (
-    <section aria-labelledby="log" className="rounded-2xl border border-line bg-panel shadow-sm">
-      <div className="space-y-3 px-5 py-4 sm:px-6">
-        <h2 id="log" className="font-semibold">
-          Deliveries
-        </h2>
-        <nav aria-label="Filter">
-          <ul className="-ml-3 flex flex-wrap gap-1">
-            {filters.map((filter) => (
-              <Tab
-                key={filter.name}
-                to={filter.status ? `${path}?status=${filter.status}` : path}
-                name={filter.name}
-                isCurrent={filter.status === status}
-              />
-            ))}
-          </ul>
-        </nav>
-        <Resent />
-      </div>
-      {log.data.length > 0 ? (
-        <ol className="divide-y divide-line border-t border-line">
-          {log.data.map((delivery) => (
-            <li key={delivery.id} className="px-5 py-4 sm:px-6">
-              <Delivery delivery={delivery} />
-            </li>
-          ))}
-        </ol>
-      ) : (
-        <p className="border-t border-line px-5 py-8 text-center text-sm text-muted">
-          {status ? 'None.' : 'Nothing was sent yet. What is sent is kept here for 30 days.'}
-        </p>
-      )}
-      <Paging
-        path={path}
-        filters={status ? { status } : {}}
-        isFirstPage={!asked.cursor}
-        nextCursor={log.nextCursor}
-        className="border-t border-line px-5 py-4 sm:px-6"
-      />
-    </section>
+    <TabbedList
+      id="log"
+      title="Deliveries"
+      tabs={filters.map((filter) => ({
+        to: filter.status ? `${path}?status=${filter.status}` : path,
+        name: filter.name,
+        isCurrent: filter.status === status,
+      }))}
+      lead={<Resent />}
+      rows={log.data.map((delivery) => <Delivery key={delivery.id} delivery={delivery} />)}
+      none={status ? 'None.' : 'Nothing was sent yet. What is sent is kept here for 30 days.'}
+      paging={{ path, filters: status ? { status } : {}, isFirstPage: !asked.cursor, nextCursor: log.nextCursor }}
+    />
   )
 }
 

@@ -139,7 +139,11 @@ test('a pause of everything or of a channel is shown, and the channel’s organi
   await api.operations.resume({ scope: 'all' })
   await api.operations.pause({ scope: 'channel', id: channelId })
   const shown = await api.operations.overview()
-  expect(shown).toMatchObject({ pausedAt: null, pausedChannels: [{ id: channelId, organisation: 'Test' }] })
+  expect(shown).toMatchObject({
+    pausedAt: null,
+    pausedChannels: [{ id: channelId, organisation: 'Test' }],
+    pausedChannelCount: 1,
+  })
   await api.operations.resume({ scope: 'channel', id: channelId })
   expect((await api.operations.overview()).pausedChannels).toEqual([])
   const trail = await w.db.select().from(activity).where(eq(activity.organisationId, w.organisationId))
