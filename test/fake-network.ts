@@ -12,6 +12,10 @@ import {
 } from '../jobs/networks/network.ts'
 import type { Answer as HttpAnswer } from '../jobs/outbound.ts'
 
+/** What a network can be asked when an answer is lost, of each kind. */
+export const kinds = ['keyed', 'two-step', 'readable', 'blind'] as const
+export type Kind = (typeof kinds)[number]
+
 /** What the fake saw: one a request that it was asked to publish, whether it then showed it or not. `endedAt` 0: not answered while its sender listened. */
 export type Received = z.infer<typeof Publish> & { token: string; at: number; endedAt: number }
 
@@ -31,7 +35,7 @@ export type Answer = {
 
 const Publish = z.object({
   network: z.string(),
-  kind: z.enum(['keyed', 'two-step', 'readable', 'blind']),
+  kind: z.enum(kinds),
   account: z.string(),
   key: z.string(),
   text: z.string(),
@@ -165,12 +169,12 @@ export function fakeNetwork(network: FakeNetwork): Network {
   }
 }
 
-// What is typed is the account's id.
-async function connect({ account = '' }: Record<string, string>): Promise<ConnectedAccount> {
+// What is typed is the account's id, and the token that it gives.
+async function connect({ account = '', token = 'good' }: Record<string, string>): Promise<ConnectedAccount> {
   return {
     ...{ remoteAccount: account, name: 'again', handle: null, url: null, pictureUrl: null },
     limits: { textLength: 500, textUnit: 'characters', mediaCount: 4, mediaTypes: [] },
-    credential: { token: 'good' },
+    credential: { token },
   }
 }
 

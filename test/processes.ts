@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { freePort } from '../db/postgres.ts'
 import type { FakeNetwork } from './fake-network.ts'
 import type { DieAt } from './worker.ts'
 
@@ -34,7 +34,7 @@ export type Site = {
 export async function testSite(databaseUrl: string, extra: Record<string, string> = {}): Promise<Site> {
   const dataDir = await mkdtemp(join(tmpdir(), 'punctual-site-'))
   const secretKey = randomBytes(32)
-  const port = await freePort()
+  const port = await freePort(0)
   const appUrl = `http://localhost:${port}`
   const env = {
     DATABASE_URL: databaseUrl,
@@ -62,7 +62,7 @@ export async function testSite(databaseUrl: string, extra: Record<string, string
 /** Start the web process and wait until it is ready. */
 export async function startWeb(site: Site): Promise<Started> {
   const web = start(['server/index.ts'], site.env)
-  await untilReady(`${site.appUrl}/readyz`, web)
+  await untilReady(web, () => site.appUrl)
   return web
 }
 
@@ -81,19 +81,21 @@ export async function startWorker(
   site: Site,
   { networks = [], timesFactor = 0.1, env = {}, dieAt, mayEnd = dieAt !== undefined, node = [] }: WorkerWay = {},
 ): Promise<Started & { healthUrl: string }> {
-  const port = await freePort()
   const worker = start([...node, 'test/worker.ts', JSON.stringify({ networks, timesFactor, dieAt })], {
     ...site.env,
-    WORKER_PORT: String(port),
+    WORKER_PORT: '0',
     ...env,
   })
-  const healthUrl = `http://127.0.0.1:${port}`
-  const ready = untilReady(`${healthUrl}/readyz`, worker)
+  const healthUrl = () => {
+    const port = /"port":(\d+)\},"msg":"worker runs"/.exec(worker.log())?.[1]
+    return port ? `http://127.0.0.1:${port}` : null
+  }
+  const ready = untilReady(worker, healthUrl)
   await (mayEnd ? Promise.race([ready, worker.ended]) : ready)
-  return { ...worker, healthUrl }
+  return { ...worker, healthUrl: healthUrl() ?? 'http://127.0.0.1:9' } // one that ended before is nowhere
 }
 
-/** Wait until `condition` gives something, asking every 20 ms; fails with what it last saw after `withinMs`. */
+/** Wait until `condition` gives something, asking every 20 ms; after `withinMs` it fails, with the source of `condition`. */
 export async function until<T>(
   condition: () => Promise<T | null | undefined | false> | T | null | undefined | false,
   withinMs = 60_000,
@@ -124,25 +126,21 @@ function start(args: string[], env: Record<string, string>): Started {
   return { pid: child.pid!, log: () => log, kill, ended, stop }
 }
 
-async function untilReady(url: string, { ended, log }: Started): Promise<void> {
+async function untilReady({ ended, log, kill }: Started, urlOf: () => string | null): Promise<void> {
   let code: number | null | undefined
   void ended.then((exit) => (code = exit))
   await until(async () => {
     if (code !== undefined) throw new Error(`The process ended with ${code}:\n${log()}`)
-    return fetch(url).then(
-      ({ ok }) => ok,
-      () => false,
+    const url = urlOf()
+    return (
+      url !== null &&
+      fetch(`${url}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
     )
   }, 60_000).catch((error) => {
+    kill('SIGKILL')
     throw new Error(`${(error as Error).message}\n${log()}`)
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0)
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

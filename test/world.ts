@@ -1,4 +1,4 @@
-import { eq, inArray } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
 import { attempts, deliveries } from '../db/schema.ts'
 import { claimHeads, putAside } from '../jobs/claim.ts'
@@ -6,11 +6,8 @@ import { type Claimed, intend } from '../jobs/ledger.ts'
 import { times } from '../jobs/times.ts'
 import { aChannel, aDelivery, anOrganisation } from './builders.ts'
 import { testDatabase } from './database.ts'
-import { type FakeNetwork, startFakeServer } from './fake-network.ts'
+import { type FakeNetwork, kinds, startFakeServer } from './fake-network.ts'
 import { type Started, startWorker, testSite, until, type WorkerWay } from './processes.ts'
-
-export const kinds = ['keyed', 'two-step', 'readable', 'blind'] as const
-export type Kind = (typeof kinds)[number]
 
 type WorldWay = {
   /** Instead of one on the PostgreSQL of all tests. `url`, if another way leads there, is what the processes are given. */
@@ -64,10 +61,13 @@ export async function world({ database: given }: WorldWay = {}) {
       const channelId = await channel(network)
       return { channelId, id: await aDelivery(db, { organisationId, channelId, dueAt }) }
     },
-    /** Stop the workers and let the fake behave again. */
+    /** Stop the workers, let the fake behave again, and lift every limit and every pause. */
     async rest() {
       await stopWorkers()
       fake.reset()
+      await db.execute(sql`update networks set at_once = null, paused_at = null`)
+      await db.execute(sql`update channels set paused_at = null where paused_at is not null`)
+      await db.execute(sql`update installation set paused_at = null, restored_at = null`)
     },
     async end() {
       await stopWorkers()

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Point } from '../../jobs/session.ts'
+import { type Kind, kinds } from '../fake-network.ts'
 import { type Started, until } from '../processes.ts'
 import type { DieAt } from '../worker.ts'
-import { type Kind, kinds, type World } from '../world.ts'
+import type { World } from '../world.ts'
 import { hold, makeHoldable, type Step } from './hold.ts'
 import { assertInvariants } from './invariants.ts'
 import { endOf, leasesOf, oneOfEach, ownWorld, untilEnded, untilFrozen, untilTakenUp } from './play.ts'
@@ -51,7 +52,7 @@ const TakenUpWithinMs = 30_000 // ten times the 3 s of a killed process
 const TakenUpFromFrozenWithinMs = 35_000 // ten times the 35 s of a frozen one, at a tenth of the times
 
 for (const workers of [1, 2] as const)
-  describe.concurrent(workers === 1 ? 'a worker that is started again' : 'a worker with another beside it', () => {
+  describe.concurrent(`${workers === 1 ? 'started again' : 'with another beside it'}, a worker loses nothing and sends nothing twice`, () => {
     for (const point of crashPoints)
       test(point.name, async (context) => {
         const w = await ownWorld(context)

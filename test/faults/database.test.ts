@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
 import { type Cluster, startCluster } from '../cluster.ts'
@@ -84,7 +84,7 @@ async function away(w: World, cluster: Cluster, mode: (typeof Modes)[number], me
     })
   }
   await (mode === 'read-only' ? readOnly('on') : cluster.stop(mode))
-  await Promise.all([pause(AwayMs), meanwhile()])
+  await Promise.all([sleep(AwayMs), meanwhile()])
   await (mode === 'read-only' ? readOnly('off') : cluster.start())
   await until(() =>
     w.db.execute(sql`select 1`).then(

@@ -2,10 +2,10 @@ import { eq, inArray } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
 import { channels, events } from '../../db/schema.ts'
 import { someDeliveries } from '../builders.ts'
-import { fakeNetwork } from '../fake-network.ts'
+import { fakeNetwork, type Kind, kinds } from '../fake-network.ts'
 import { until } from '../processes.ts'
 import { ownerIn } from '../server/web.ts'
-import { type Kind, kinds, statesOf, untilPublished, type World } from '../world.ts'
+import { statesOf, untilPublished, type World } from '../world.ts'
 import { hold, makeHoldable } from './hold.ts'
 import { assertInvariants } from './invariants.ts'
 import { endOf, oneOfEach, ownWorld, untilEnded } from './play.ts'
@@ -60,9 +60,8 @@ describe.concurrent('K10 killed while a token is refreshed', () => {
     )
     await w.worker({ canRefresh: true })
     await untilEnded(w, [...Object.values(ids), ...behind])
-    expect(await Promise.all(kinds.map(async (kind) => (await endOf(w, ids[kind])).state))).toEqual([
-      ...['needs_review', 'held', 'needs_review', 'needs_review'],
-    ])
+    const states = await Promise.all(kinds.map(async (kind) => (await endOf(w, ids[kind])).state))
+    expect(states).toEqual(['needs_review', 'held', 'needs_review', 'needs_review'])
     expect(await statesOf(w.db, behind)).toEqual(behind.map(() => 'held'))
     expect((await channelsOf(w)).map(({ status }) => status)).toEqual(rows.map(() => 'needs_reconnect'))
     expect(w.fake.received).toHaveLength(0)

@@ -62,7 +62,6 @@ test('a network whose cap somebody else is counting under keeps no other network
   )
   expect(claims.get(one.channelId)).toBe('locked')
   expect(claims.get(other.channelId)).toMatchObject({ id: other.id })
-  await limit(w.db, 'readable', null)
 })
 
 test('a post that somebody has locked keeps no other from being recorded as published', async () => {
@@ -98,7 +97,6 @@ test('what a restore puts before a person is not claimed by who began before it'
   })
   expect(typeof (await claiming!).get(channelId)).toBe('string')
   expect(await deliveryOf(w.db, id)).toMatchObject({ state: 'needs_review', error: { code: 'restored' } })
-  await w.db.execute(sql`update installation set restored_at = null`)
 })
 
 test('channels whose network is full do not hide others that have lost their wake-up', async () => {
@@ -113,7 +111,6 @@ test('channels whose network is full do not hide others that have lost their wak
   await claimOne(w.db, 'slow', full[0]!)
   await w.delivery('keyed', new Date(Date.now() - 30_000))
   expect(await wakeForgotten(w.db, times.overdueMs)).toBe(1)
-  await limit(w.db, 'readable', null)
 })
 
 test('a worker whose every connection the database ends goes on as another, in the same process, again and again', async () => {

@@ -2,18 +2,9 @@ import { eq, sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { channels } from '../../db/schema.ts'
 import { someDeliveries } from '../builders.ts'
+import { type Kind, kinds } from '../fake-network.ts'
 import { until } from '../processes.ts'
-import {
-  attemptsOf,
-  deliveryOf,
-  type Kind,
-  kinds,
-  statesOf,
-  untilPublished,
-  untilState,
-  type World,
-  world,
-} from '../world.ts'
+import { attemptsOf, deliveryOf, statesOf, untilPublished, untilState, type World, world } from '../world.ts'
 
 let w: World
 beforeAll(async () => {

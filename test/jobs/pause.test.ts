@@ -1,5 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { channels, deliveries, installation, networks } from '../../db/schema.ts'
 import { limit, pause, resume } from '../../jobs/pause.ts'
 import { aDelivery } from '../builders.ts'
@@ -10,6 +10,7 @@ beforeAll(async () => {
   w = await world()
 })
 beforeEach(() => w.db.execute(sql`delete from deliveries`))
+afterEach(() => w.rest())
 afterAll(() => w.end())
 
 /** A channel of `network` with two deliveries that are due and one that is not, all their wake-ups used up. */

@@ -25,8 +25,7 @@ function postSteps(stage: Stage, { id, post_id: postId, channel_id: channelId, s
       next.truth.asked[id] = content
     })
   if (state === 'published' || state === 'cancelled') return []
-  if (state === 'failed')
-    return [deed('retries', async (next) => excuse(next, id, await api.posts.retry({ id: postId }))), cancelling()]
+  if (state === 'failed') return [retrying(), cancelling()]
   if (state !== 'needs_review') return [edit('edits'), edit('moves', new Date(nowMs + Unit)), cancelling()]
   const resolve = (outcome: 'published' | 'not_published' | 'cancelled') =>
     deed(`says ${outcome} of`, async (next) => {
@@ -35,6 +34,13 @@ function postSteps(stage: Stage, { id, post_id: postId, channel_id: channelId, s
       if (outcome === 'cancelled') next.truth.asked[id] = null
     })
   return [resolve('published'), resolve('not_published'), resolve('cancelled')]
+
+  function retrying(): Step {
+    return deed('retries', async (next) => {
+      await api.posts.retry({ id: postId })
+      excuse(next, id)
+    })
+  }
 
   function cancelling(): Step {
     return deed('cancels', async (next) => {
@@ -45,7 +51,7 @@ function postSteps(stage: Stage, { id, post_id: postId, channel_id: channelId, s
 }
 
 // They have looked themselves: what was sent until then is on their word.
-function excuse({ truth }: State, id: string, _answer?: unknown): void {
+function excuse({ truth }: State, id: string): void {
   for (const flight of truth.flights) if (flight.deliveryId === id) flight.isExcused = true
 }
 
@@ -64,7 +70,7 @@ function channelSteps({ api, tx, channelIds, kind }: Stage, { id, status, paused
       : [
           person(
             `connects ${i} again`,
-            async () => void (await api.channels.connect({ network: kind, channelId: id, input: {} })),
+            async () => void (await api.channels.connect({ network: kind, channelId: id, input: { account: id } })),
           ),
         ]),
     paused_at === null

@@ -109,16 +109,12 @@ async function withoutQueue(db: Db): Promise<void> {
 }
 
 function networkOf(kind: Kind) {
-  const network = fakeNetwork({
+  return fakeNetwork({
     name: kind,
     url: 'http://127.0.0.1:9',
     repeatedSend: kind,
     settlesWithinMs: times.settlesWithinMs,
   })
-  const limits = { textLength: 500, textUnit: 'characters' as const, mediaCount: 4, mediaTypes: [] }
-  const shown = { name: kind, handle: null, url: null, pictureUrl: null, limits, credential: { token: 'good' } }
-  const connect = async (_: unknown, __: unknown, known?: string) => ({ remoteAccount: known!, ...shown })
-  return { ...network, connecting: { by: 'form' as const, connect } }
 }
 
 // The rows have milliseconds: a now() with microseconds would be before or after what was written to be now.

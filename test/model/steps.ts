@@ -83,7 +83,7 @@ function claims({ nowMs, channelIds, tx }: Stage, { rows }: State, w: number): S
         const claim = (await claimHeads(tx, times, mind.owner, [id])).get(id)!
         if (typeof claim !== 'object') return
         if ('lateOn' in claim) return putAside(tx, times, claim.lateOn)
-        checkOrder({ nowMs } as Stage, next.rows, claim.id)
+        checkOrder(nowMs, next.rows, claim.id)
         const fresh = JSON.stringify({ text: claim.text, by: claim.leaseToken })
         const bytes = claim.maybeOut && claim.prepared ? claim.prepared : fresh // as jobs/publish.ts
         mind.work = { claimed: claim, phase: 'claimed', bytes, canBegin: false, flight: -1 }

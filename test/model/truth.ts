@@ -48,7 +48,7 @@ export function checkSend(stage: Stage, truth: Truth, rows: Rows, deliveryId: st
 }
 
 /** I5 of the delivery that was just claimed, by the rows before. */
-export function checkOrder({ nowMs }: Stage, rows: Rows, deliveryId: string): void {
+export function checkOrder(nowMs: number, rows: Rows, deliveryId: string): void {
   const claimed = rowOf(rows, deliveryId)
   const place = (row: Row) => `${new Date(msOf(row.due_at)).toISOString()} ${row.id}`
   const isReady = (row: Row) =>

@@ -97,18 +97,22 @@ export async function comeToAnEnd(stage: Stage, from: Seen, safe: Set<string>): 
 }
 
 const rank = [
-  ...[
-    / finds it/,
-    /not find it/,
-    /may repeat/,
-    /never know/,
-    /sends/,
-    /answered/,
-    /too late/,
-    /gives up/,
-    /knows nothing/,
-  ],
-  ...[/intends/, /is refused/, /reaper/, /looks for/, /claims/, /starts anew/, /time passes/],
+  / finds it/,
+  /not find it/,
+  /may repeat/,
+  /never know/,
+  /sends/,
+  /answered/,
+  /too late/,
+  /gives up/,
+  /knows nothing/,
+  /intends/,
+  /is refused/,
+  /reaper/,
+  /looks for/,
+  /claims/,
+  /starts anew/,
+  /time passes/,
 ]
 
 // The first that changes anything, in the order of `rank`.

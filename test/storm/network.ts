@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, type Received, startFakeServer } from '../fake-network.ts'
 import type { Chance } from './chance.ts'
 
@@ -51,9 +52,7 @@ async function answerIn(mood: keyof typeof moods, { show, reply, reset }: Answer
   if (mood.endsWith('after') || mood === 'garbage') show()
   if (mood === 'garbage') return reply(200, 'thanks')
   if (mood.startsWith('fails')) return reply(500, 'oops')
-  if (mood.startsWith('hangs')) await wait(HangsMs)
+  if (mood.startsWith('hangs')) await sleep(HangsMs)
   reset()
-  if (mood === 'shows late') await wait(LateMs).then(show)
+  if (mood === 'shows late') await sleep(LateMs).then(show)
 }
-
-const wait = (ms: number) => new Promise((done) => setTimeout(done, ms))

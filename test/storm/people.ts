@@ -126,9 +126,10 @@ const doers: Record<keyof typeof deeds, (scene: Scene) => Promise<unknown>> = {
 }
 
 async function reconnect(orgs: Org[], id: string): Promise<void> {
-  for (const { api, channels } of orgs) {
+  for (const { api, organisationId, channels } of orgs) {
     const channel = channels.find((one) => one.id === id)
-    if (channel) await api.channels.connect({ network: channel.network, channelId: id, input: {} })
+    const input = { account: id, token: `good of ${organisationId}` }
+    if (channel) await api.channels.connect({ network: channel.network, channelId: id, input })
   }
 }
 

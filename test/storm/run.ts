@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { connect, type Db } from '../../db/client.ts'
 import { readEnv } from '../../db/env.ts'
-import type { Networks } from '../../jobs/networks/registry.ts'
 import { install } from '../../server/installation.ts'
 import { apiFor } from '../../server/router.ts'
 import type { Installation } from '../../server/trpc.ts'
 import { aChannel, anOrganisation } from '../builders.ts'
 import { startCluster } from '../cluster.ts'
-import { type FakeNetwork, fakeNetwork } from '../fake-network.ts'
+import { type FakeNetwork, fakeNetwork, kinds } from '../fake-network.ts'
 import { testSite } from '../processes.ts'
 import { chanceOf } from './chance.ts'
 import { startMoodyNetwork } from './network.ts'
@@ -24,14 +24,13 @@ import { openWeather } from './weather.ts'
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '2' }, seed: { type: 'string' } } })
 const seed = Number(values.seed ?? randomBytes(3).readUIntBE(0, 3))
 const stormMs = Number(values.minutes) * 60_000
-const kinds = ['keyed', 'two-step', 'readable', 'blind'] as const
 const WorkersAtLeast = 2
 const DeedsAtOnce = 6
 const EndsWithinMs = 120_000
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
-const wait = (ms: number) => new Promise((done) => setTimeout(done, ms))
 
+if (!(stormMs > 0) || !Number.isInteger(seed)) throw new Error('--minutes and --seed are numbers.')
 print(`Storm of ${values.minutes} minutes, seed ${seed}.`)
 process.exit((await storm()) ? 0 : 1)
 
@@ -62,6 +61,7 @@ async function storm(): Promise<boolean> {
     const isOver = await comeToRest(scene, weather)
     const broken = [
       ...(isOver ? [] : [`It did not come to rest within ${EndsWithinMs} ms.`]),
+      ...(fake.received.length > 0 ? [] : ['Nothing was sent.']),
       ...(await verdict(db, scene.told, fake)),
     ]
     await report(scene, weather.counts, fake.received.length, broken)
@@ -81,20 +81,21 @@ type Weather = ReturnType<typeof openWeather>
 
 async function rage(scene: Scene, weather: Weather): Promise<void> {
   const { chance } = scene
-  let underWay = 0
-  for (const until = Date.now() + stormMs; Date.now() < until; await wait(60)) {
+  const underWay = new Set<Promise<void>>()
+  for (const until = Date.now() + stormMs; Date.now() < until; await sleep(60)) {
     while (weather.alive() < WorkersAtLeast) weather.start()
     if (weather.alive() < 4 && chance.oneIn(100)) weather.start()
-    if (chance.oneIn(50)) void weather.blow()
-    if (underWay >= DeedsAtOnce || chance.oneIn(2)) continue
-    underWay++
-    void act(scene).finally(() => underWay--)
+    if (chance.oneIn(50)) weather.blow()
+    if (underWay.size >= DeedsAtOnce || chance.oneIn(2)) continue
+    const deed = act(scene).finally(() => underWay.delete(deed))
+    underWay.add(deed)
   }
+  await Promise.all(underWay)
 }
 
 /** All is put right again and again until nothing moves. */
 async function comeToRest(scene: Scene, weather: Weather): Promise<boolean> {
-  for (const until = Date.now() + EndsWithinMs; Date.now() < until; await wait(200)) {
+  for (const until = Date.now() + EndsWithinMs; Date.now() < until; await sleep(200)) {
     while (weather.alive() < WorkersAtLeast) weather.start()
     await putRight(scene)
     const moving = await scene.db.execute(sql`
@@ -138,22 +139,14 @@ async function openOrg(db: Db, installation: Installation, secretKey: Buffer, fa
       network: kind as string,
       id: await aChannel(db, secretKey, { organisationId, network: kind, token }),
     })
-  const ours = { ...installation, networks: connectable(fakes, token) }
-  const api = apiFor({ ...ours, actor, log: pino({ level: 'silent' }), address: '127.0.0.1', idempotency: null })
+  const networks = Object.fromEntries(fakes.map((one) => [one.name, fakeNetwork(one)]))
+  const api = apiFor({
+    ...installation,
+    networks,
+    actor,
+    log: pino({ level: 'silent' }),
+    address: '127.0.0.1',
+    idempotency: null,
+  })
   return { organisationId, channels, api }
-}
-
-function connectable(fakes: FakeNetwork[], token: string): Networks {
-  const limits = { textLength: 500, textUnit: 'characters' as const, mediaCount: 4, mediaTypes: [] }
-  const account = { handle: null, url: null, pictureUrl: null, limits, credential: { token } }
-  return Object.fromEntries(
-    fakes.map((one) => {
-      const connect = async (_: unknown, __: unknown, known?: string) => ({
-        ...account,
-        name: one.name,
-        remoteAccount: known!,
-      })
-      return [one.name, { ...fakeNetwork(one), connecting: { by: 'form' as const, connect } }]
-    }),
-  )
 }

@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
-import type { Db } from '../../db/client.ts'
+import { type Db, isDatabaseAway } from '../../db/client.ts'
 import { variablesWith } from '../../db/env.ts'
 import type { Cluster } from '../cluster.ts'
 import type { FakeNetwork } from '../fake-network.ts'
@@ -17,11 +18,11 @@ export function openWeather(
   { cluster, db, chance }: { cluster: Cluster; db: Db; chance: Chance },
 ) {
   const workers: ChildProcess[] = []
+  const log = openSync(join(site.dataDir, 'workers.log'), 'a')
   const counts: Record<string, number> = {}
   let busy: Promise<void> = Promise.resolve()
 
   function start(): void {
-    const log = openSync(join(site.dataDir, 'workers.log'), 'a')
     const env = variablesWith({ ...site.env, WORKER_PORT: '0' })
     const child: ChildProcess = spawn(
       process.execPath,
@@ -42,6 +43,12 @@ export function openWeather(
     child.kill(signal)
     await ended
   }
+  const cutSome = async () => {
+    const all = await db.execute<{ pid: number }>(sql`
+      select pid from pg_stat_activity where application_name like 'punctual%' and pid <> pg_backend_pid() order by pid`)
+    const some = all.flatMap(({ pid }) => (chance.oneIn(3) ? [pid] : []))
+    await db.execute(sql`select pg_terminate_backend(pid) from unnest(${sql.param(some)}::int[]) pid`)
+  }
 
   const blows = {
     async kill() {
@@ -57,14 +64,14 @@ export function openWeather(
       setTimeout(() => child.kill('SIGCONT'), chance.between(300, 6000))
     },
     async cut() {
-      await db.execute(sql`
-        select pg_terminate_backend(pid) from pg_stat_activity
-        where application_name like 'punctual%' and pid <> pg_backend_pid() and random() < 0.3`)
+      await cutSome().catch((error: unknown) => {
+        if (!isDatabaseAway(error)) throw error // who is cut may be who cuts
+      })
     },
     async restart() {
       const mode = chance.of(['fast', 'immediate'] as const)
       await cluster.stop(mode)
-      await wait(chance.between(0, 2000))
+      await sleep(chance.between(0, 2000))
       await cluster.start()
       count(`restarts, ${mode}`)
     },
@@ -73,14 +80,14 @@ export function openWeather(
   return {
     counts,
     start,
-    /** One blow, when the one before is over; workers that have ended are replaced. */
-    blow() {
+    /** One blow, when the one before is over. One that fails is heard of in `calm`. */
+    blow(): void {
       busy = busy.then(async () => {
         const which = chance.weighted({ kill: 10, ask: 4, freeze: 6, cut: 3, restart: 2 })
-        await blows[which]().catch(() => {}) // who is cut may be who cuts
+        await blows[which]()
         count(which)
       })
-      return busy
+      busy.catch(() => {})
     },
     alive: () => workers.length,
     /** Everybody awake. */
@@ -93,5 +100,3 @@ export function openWeather(
     },
   }
 }
-
-const wait = (ms: number) => new Promise((done) => setTimeout(done, ms))
