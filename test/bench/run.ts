@@ -22,7 +22,12 @@ export type Settings = {
 }
 
 const whole = {
-  ...{ runs: 3, idlePosts: 300, deliveries: 10_000, sizes: [10_000, 100_000, 1_000_000], loadMs: 5000, restMs: 20_000 },
+  runs: 3,
+  idlePosts: 300,
+  deliveries: 10_000,
+  sizes: [10_000, 100_000, 1_000_000],
+  loadMs: 5000,
+  restMs: 20_000,
 }
 const less = { runs: 1, idlePosts: 50, deliveries: 2000, sizes: [1000, 10_000, 50_000], loadMs: 2000, restMs: 5000 }
 
@@ -42,6 +47,11 @@ const { only, json, quick } = new Command('bench')
   .parse()
   .opts<{ only: string; json?: string; quick?: true }>()
 
+const wanted = only.split(',').map((part) => {
+  const measure = parts[part]
+  if (!measure) throw new Error(`There is no part ${part}; there are ${Object.keys(parts).join(', ')}.`)
+  return measure
+})
 const load = loadavg()[0]?.toFixed(1)
 const begun = performance.now()
 const settings: Settings = {
@@ -53,11 +63,7 @@ process.once('SIGTERM', () => process.exit(1)) // and what was started is stoppe
 const stage = await openStage()
 const figures: Figure[] = []
 try {
-  for (const part of only.split(',')) {
-    const measure = parts[part]
-    if (!measure) throw new Error(`There is no part ${part}; there are ${Object.keys(parts).join(', ')}.`)
-    figures.push(...(await measure(stage, settings)))
-  }
+  for (const measure of wanted) figures.push(...(await measure(stage, settings)))
 } finally {
   await stage.end()
 }

@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { openSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { sql } from 'drizzle-orm'
 import { build } from 'esbuild'
-import { connect, type Db } from '../../db/client.ts'
+import type { Db } from '../../db/client.ts'
 import { variablesWith } from '../../db/env.ts'
 import { freePort } from '../../db/postgres.ts'
 import { startCluster } from '../cluster.ts'
+import { testDatabase } from '../database.ts'
 import { type Site as Installed, testSite, until } from '../processes.ts'
 
 const Root = resolve(import.meta.dirname, '../..')
@@ -31,16 +31,13 @@ export async function openStage(): Promise<Stage> {
 
 /** Make an empty installation. The rate limit is counted, and never reached. */
 export async function openSite({ server }: Stage): Promise<Site> {
-  const name = `bench_${randomBytes(6).toString('hex')}`
-  await onServer(server, `create database ${name} template migrated`)
-  const installed = await testSite(`${server}/${name}`, { RATE_LIMIT: '1000000' })
-  const { db, end } = connect(installed.databaseUrl, { connections: 5, name: 'bench' })
+  const { url, db, end } = await testDatabase({ server })
+  const installed = await testSite(url, { RATE_LIMIT: '1000000' })
   return {
     ...installed,
     db,
     async [Symbol.asyncDispose]() {
       await end()
-      await onServer(server, `drop database ${name} with (force)`)
       await installed.end()
     },
   }
@@ -111,10 +108,4 @@ async function bundleWorker(): Promise<void> {
     define: { 'import.meta.main': 'false' }, // or jobs/index.ts would run by itself as well
     logLevel: 'warning',
   })
-}
-
-async function onServer(server: string, statement: string): Promise<void> {
-  const { db, end } = connect(`${server}/postgres`, { connections: 1, name: 'bench' })
-  await db.execute(sql.raw(statement))
-  await end()
 }
