@@ -20,11 +20,7 @@ export async function signInOperator(page: Page, db: Db, site: Site): Promise<vo
   await createOrganisation(db, 'Harbour', accountId)
   const form = { email: Operator, password: Password }
   const answer = await page.request.post('/login', { form, headers: { origin: site.appUrl } })
-  expectOk(answer.status())
-}
-
-function expectOk(status: number): void {
-  if (status !== 200) throw new Error(`Signing in answered ${status}.`)
+  if (answer.status() !== 200) throw new Error(`Signing in answered ${answer.status()}.`)
 }
 
 /** Something of each kind that is stuck, on channels that no worker sends to, and a day of what workers saw. */

@@ -22,11 +22,19 @@ test('a pool tells how many statements and transactions are at it, and that they
   const database = await testDatabase()
   const { db, underWay, end } = connect(database.url, { connections: 2, name: 'test' })
   expect(underWay()).toBe(0)
-  const pause = () => db.execute(sql`select pg_sleep(0.5)`)
-  const fails = db.transaction((tx) => tx.execute(sql`select 1 / 0 from pg_sleep(0.5)`))
-  const all = Promise.allSettled([pause(), pause(), pause(), fails])
+  const [held, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const holding = database.db.transaction(async (tx) => {
+    await tx.execute(sql`select pg_advisory_xact_lock(1)`)
+    held.resolve()
+    await over.promise
+  })
+  await held.promise
+  const wait = () => db.execute(sql`select pg_advisory_xact_lock_shared(1)`)
+  const fails = db.transaction((tx) => tx.execute(sql`select 1 / (select 0 from pg_advisory_xact_lock_shared(1))`))
+  const all = Promise.allSettled([wait(), wait(), wait(), fails])
   await until(() => underWay() === 4)
-  await all
+  over.resolve()
+  await Promise.all([holding, all])
   expect(underWay()).toBe(0)
   await end()
   await database.end()

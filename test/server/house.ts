@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { accessTokens, accounts, apps, connectFlows, deliveries, grants, media, webhooks } from '../../db/schema.ts'
 import { tellTest } from '../../jobs/events.ts'
@@ -77,6 +77,31 @@ export const idNames = [
   ...(['organisationId', 'channelId', 'postId', 'mediaId', 'keyId', 'state', 'appId'] as const),
   ...(['webhookId', 'hookDeliveryId'] as const),
 ] as const
+
+/** All that an organisation has, to see that nobody touched it. */
+export async function belongingsOf(w: Web, { organisationId }: House): Promise<string> {
+  const rows = (table: string) =>
+    w.db.execute(
+      sql.raw(
+        `select to_jsonb(t) as row from ${table} t where organisation_id = '${organisationId}' order by to_jsonb(t)::text`,
+      ),
+    )
+  const tables = [
+    'posts',
+    'deliveries',
+    'post_media',
+    'media',
+    'channels',
+    'api_keys',
+    'connect_flows',
+    'memberships',
+    'apps',
+    'grants',
+    'webhooks',
+    'webhook_deliveries',
+  ]
+  return JSON.stringify(await Promise.all(tables.map(rows)))
+}
 
 async function aToken({ db }: Web, organisationId: string, appId: string) {
   const granted = { organisationId, appId, approvedByName: 'Ada', scopes: [...scopes] }

@@ -26,14 +26,12 @@ test('the ledger is told of: what is due, for how long it could have been out, w
   await db.execute(sql`update channels set paused_at = now() where id = ${paused}`)
   await db.execute(sql`update channels set paused_until = now() + interval '1 hour' where id = ${resting}`)
   for (const [channelId, minutes] of [
-    ...([
-      [free, 5],
-      [free, 3],
-      [free, -60],
-      [paused, 60],
-      [resting, 60],
-    ] as const),
-  ])
+    [free, 5],
+    [free, 3],
+    [free, -60],
+    [paused, 60],
+    [resting, 60],
+  ] as const)
     await aDelivery(db, { organisationId, channelId, dueAt: ago(minutes) })
   await aDelivery(db, { organisationId, channelId: free, dueAt: ago(9), state: 'held' })
   await db.execute(sql`

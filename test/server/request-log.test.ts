@@ -56,10 +56,8 @@ test('so does each line about what fails on our side: on a page, over the API, a
   const onPage = await linesOf(await browser.get('/settings/developers/webhooks'))
   const atOAuth = await linesOf(await fetch(`${w.site.appUrl}/oauth/revoke`, { method: 'POST', body: form }))
 
-  const [failed, errored] = [
-    { level: 50, msg: 'request failed' },
-    { level: 50, msg: 'request errored' },
-  ]
+  const failed = { level: 50, msg: 'request failed' }
+  const errored = { level: 50, msg: 'request errored' }
   const own = { organisation: w.organisationId }
   expect(overApi).toMatchObject([
     { ...failed, ...own, api_key: expect.any(String) },

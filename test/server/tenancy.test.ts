@@ -1,10 +1,9 @@
-import { sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Role } from '../../db/schema.ts'
 import { type Actor, credentialHolder } from '../../server/actor.ts'
 import { appRouter } from '../../server/router.ts'
-import { aHouse, type House, idNames, newThings, Password } from './house.ts'
+import { aHouse, belongingsOf, type House, idNames, newThings, Password } from './house.ts'
 import { apiAs, expectProblem, openWeb, type Web } from './web.ts'
 
 const Operator = 'operator@example.org'
@@ -143,6 +142,7 @@ const operatorCases: Record<string, Pick<Case, 'with' | 'own'>> = {
   'operations.retry': { with: (t) => ({ id: t.deliveryId }), own: 'nothing_to_retry' },
   'operations.wake': { with: (t) => ({ id: t.deliveryId }), own: 'nothing_to_wake' },
 }
+
 /** Who calls without being a person, and new things of ours: a key that all are for, or the token that is among them. */
 async function programOf(kind: 'key' | 'token') {
   const things = await thingsOf(ours)
@@ -171,31 +171,6 @@ function idsOf({ with: input }: Case): (typeof idNames)[number][] {
   const used = new Set<keyof Things>()
   input?.(new Proxy({} as Things, { get: (_, name) => used.add(name as keyof Things) && 'x' }))
   return idNames.filter((name) => used.has(name))
-}
-
-/** All that an organisation has, to see that nobody touched it. */
-async function belongings({ organisationId }: House) {
-  const rows = (table: string) =>
-    w.db.execute(
-      sql.raw(
-        `select to_jsonb(t) as row from ${table} t where organisation_id = '${organisationId}' order by to_jsonb(t)::text`,
-      ),
-    )
-  const tables = [
-    'posts',
-    'deliveries',
-    'post_media',
-    'media',
-    'channels',
-    'api_keys',
-    'connect_flows',
-    'memberships',
-    'apps',
-    'grants',
-    'webhooks',
-    'webhook_deliveries',
-  ]
-  return JSON.stringify(await Promise.all(tables.map(rows)))
 }
 
 test('there is a case for each procedure', () => {
@@ -230,7 +205,7 @@ describe.each(Object.entries(cases))('%s', (name, { may, key, own = 'done', miss
   if (ids.length > 0)
     test('answers to an id of somebody else as to one of nothing, and touches nothing there', async () => {
       const foreign = await thingsOf(theirs)
-      const before = await belongings(theirs)
+      const before = await belongingsOf(w, theirs)
       for (const kind of ['member', ...(key ? (['key', 'token'] as const) : [])] as const) {
         for (const id of ids) {
           const answers: Ending[] = []
@@ -244,7 +219,7 @@ describe.each(Object.entries(cases))('%s', (name, { may, key, own = 'done', miss
           }
         }
       }
-      expect(await belongings(theirs)).toBe(before)
+      expect(await belongingsOf(w, theirs)).toBe(before)
     })
 
   const granted = ids.filter((id) => ['channelId', 'postId', 'mediaId'].includes(id))
@@ -283,7 +258,7 @@ test.each(Object.entries(operatorCases))('%s is there for operators alone', asyn
 
 test('every route of the public API answers to an id of somebody else as to one of nothing', async () => {
   const [mine, foreign] = [await thingsOf(ours), await thingsOf(theirs)]
-  const before = await belongings(theirs)
+  const before = await belongingsOf(w, theirs)
   for (const [method, path, id] of [
     ['GET', '/channels/', 'channelId'],
     ['GET', '/posts/', 'postId'],
@@ -300,5 +275,5 @@ test('every route of the public API answers to an id of somebody else as to one 
   }
   const json = { type: 'now', content: 'x', channelIds: [foreign.channelId], mediaIds: [foreign.mediaId] }
   expectProblem(await w.call('POST', '/posts', { key: ours.key, json }), 422, 'unprocessable')
-  expect(await belongings(theirs)).toBe(before)
+  expect(await belongingsOf(w, theirs)).toBe(before)
 })

@@ -45,11 +45,12 @@ test('past the bound an organisation is told to come again, and others are not',
 })
 
 test('work that fails gives its place on', async () => {
-  const { began, piece } = work()
+  const { began, piece, end } = work()
   const inTurn = fairTurns(1, 2)
   const failed = inTurn('a', () => Promise.reject(new Error('no')))
   const next = inTurn('b', piece('b1'))
   await expect(failed).rejects.toThrow('no')
   await vi.waitFor(() => expect(began).toEqual(['b1']))
-  void next
+  await end('b1')
+  await next
 })
