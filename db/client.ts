@@ -95,7 +95,11 @@ function counted<T extends Sql>(client: T, pool: { underWay: number }): T {
 /** Hear each notification on `channel`, on a connection of its own that comes back by itself. */
 export async function listen(url: string, channel: string, heard: () => void): Promise<{ end: () => Promise<void> }> {
   const client = postgres(url, { max: 1, onnotice: () => {}, connection: { application_name: 'punctual listen' } })
-  await client.listen(channel, heard, heard) // also when it came back: something may have been missed
+  // `heard` also when it came back: something may have been missed.
+  await client.listen(channel, heard, heard).catch(async (error: unknown) => {
+    await client.end({ timeout: 1 })
+    throw error
+  })
   return { end: () => client.end({ timeout: 1 }) }
 }
 

@@ -17,15 +17,13 @@ const GraceMs = 2
 export async function alarm(databaseUrl: string, times: Times, log: Logger, signal: AbortSignal): Promise<void> {
   const { db, end } = connect(databaseUrl, { connections: 1, name: 'alarm' }) // one: the lock is its session's
   const nap = new Nap()
-  const listening = await listen(databaseUrl, DueChanged, () => nap.wake()).catch((error: unknown) => {
-    log.warn({ err: error }, 'the alarm hears of no insert; it looks by itself')
-    return null
-  })
+  let listening: Awaited<ReturnType<typeof listen>> | null = null
   signal.addEventListener('abort', () => nap.wake())
   let rung = new Date(0).toISOString()
   while (!signal.aborted) {
     let waitMs = times.alarmMs
     try {
+      listening ??= await listen(databaseUrl, DueChanged, () => nap.wake())
       const [next] = await db.execute<{ mine: boolean; now: string; inMs: number | null }>(sql`
         select ${isMine} as mine, date_trunc('milliseconds', clock_timestamp())::text as now,
           extract(epoch from at - clock_timestamp())::float8 * 1000 as "inMs"

@@ -2,7 +2,8 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../db/client.ts'
 import type { NotClaimed } from './dispatch.ts'
 import { tell } from './events.ts'
-import { type Claimed, gaveUpError, heldError, isStopped, json, missedError, ms, preparedCleared } from './ledger.ts'
+import { type Claimed, gaveUpError, heldError, json, missedError, ms, preparedCleared } from './ledger.ts'
+import { isStopped } from './pause.ts'
 import type { Times } from './times.ts'
 
 // The first transition of a delivery. The unit of claiming is the channel, and many channels are claimed at once: one
@@ -165,6 +166,7 @@ export async function putAside(db: Db, times: Times, channelId: string): Promise
   await db.transaction(async (tx) => {
     const [channel] = await tx.execute<{ organisationId: string }>(sql`
       select organisation_id as "organisationId" from channels where id = ${channelId} for no key update`)
+    if (!channel) return
     const posts = await tx.execute<{ id: string }>(sql`
       select p.id from posts p where p.id in (
         select d.post_id from deliveries d, channels c
@@ -191,7 +193,7 @@ export async function putAside(db: Db, times: Times, channelId: string): Promise
       returning d.post_id as "postId"`)
     await tell(
       tx,
-      channel!.organisationId,
+      channel.organisationId,
       [...aside].map(({ postId }) => postId),
     )
   })

@@ -9,8 +9,9 @@ const ClaimsAtOnce = 100 // in one statement
 const RestMs = { locked: 10, elsewhere: 100, full: 100 }
 
 /**
- * Why nothing was claimed. `locked`: somebody is changing something of it, which is soon over; `elsewhere`: another worker is at it, and may have more than it can do; `full`: its network has as much under
- * way as it may; `nothing`: nothing is due, or may be done now, and whatever changes that wakes it.
+ * Why nothing was claimed. `locked`: somebody is changing something of it, which is soon over; `elsewhere`: another worker
+ * is at it, and may have more than it can do; `full`: its network has as much under way as it may; `nothing`: nothing is
+ * due, or may be done now, and whatever changes that wakes it.
  */
 export type NotClaimed = keyof typeof RestMs | 'nothing'
 
@@ -18,7 +19,7 @@ type Turn = { id: string; network: string; isWokenAgain: boolean }
 
 type Work<C> = {
   concurrency: number
-  /** Answers for each id that it is given. */
+  /** What it answers nothing of has nothing due. */
   claim: (ids: string[]) => Promise<Map<string, C | NotClaimed>>
   /** Never throws. */
   perform: (claimed: C) => Promise<void>

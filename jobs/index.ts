@@ -49,13 +49,13 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
   const server = await serveHealth(env.workerPort, health, metrics.registry)
   for (;;) {
     log.info({ owner: worker.owner, health: server.address() }, 'worker runs')
-    const { reason, isHealable, isHopeless } = await Promise.race([worker.ended, asked])
+    const { reason, code, next } = await Promise.race([worker.ended, asked])
     log.info({ reason }, 'worker stops')
-    if (isHopeless) process.exit(1)
+    if (next === 'exit at once') process.exit(code)
     await worker.stop().catch((error: unknown) => log.error({ err: error }, 'the stop was not clean'))
-    if (!isHealable) {
+    if (next === 'exit') {
       await Promise.all([outbound.close(), refreshing.end(), end()])
-      process.exit(reason === 'asked' ? 0 : 1)
+      process.exit(code)
     }
     const anew = await Promise.race([startedAnew(options), asked])
     if ('reason' in anew) process.exit(0) // nothing is under way
@@ -77,7 +77,8 @@ async function startedAnew(options: WorkerOptions): Promise<Worker> {
 
 function signalled(): Promise<End> {
   return new Promise((done) => {
-    for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => done({ reason: 'asked', isHealable: false }))
+    for (const signal of ['SIGTERM', 'SIGINT'])
+      process.once(signal, () => done({ reason: 'asked', code: 0, next: 'exit' }))
   })
 }
 

@@ -30,7 +30,7 @@ type Invariant = { name: string; says: string; broken: SQL }
 const isUnderWay = (d: SQL) => sql`${d}.state in ('claimed', 'sending', 'uncertain')`
 const aMinuteAgo = sql`(now() - interval '60 seconds')`
 
-const isStopped = sql`((c.paused_until > ${aMinuteAgo}) is true or ${isPaused})`
+const isKeptBack = sql`((c.paused_until > ${aMinuteAgo}) is true or ${isPaused})`
 
 const isBehindAnother = sql`exists (
   select from deliveries u where u.channel_id = d.channel_id and u.id <> d.id and (${isUnderWay(sql`u`)}
@@ -63,7 +63,7 @@ const invariants: Invariant[] = [
         when 'sending' then d.lease_until < ${aMinuteAgo}
         when 'uncertain' then d.look_at < ${aMinuteAgo} and (d.lease_until is null or d.lease_until < ${aMinuteAgo})
         when 'scheduled' then d.ready_at < ${aMinuteAgo}
-          and not (${isStopped} or ${isBehindAnother} or ${isBehindSuspect} or ${isAtCap})
+          and not (${isKeptBack} or ${isBehindAnother} or ${isBehindSuspect} or ${isAtCap})
         else false end`,
   },
   {

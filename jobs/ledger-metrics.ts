@@ -8,7 +8,7 @@ const ReadAgainMs = 10_000
 const ReadWithinMs = 5000 // common scrapers wait for ten seconds
 
 /** What the database says of the whole installation: every process that is asked says the same. */
-type Ledger = {
+type Figures = {
   due: number
   overdueSeconds: number
   claimed: number
@@ -29,7 +29,7 @@ type Ledger = {
  */
 export function watchLedger(registry: Registry, db: Db, log: Logger): void {
   const ledger = reading(db, log)
-  const gauge = (name: string, help: string, figure: (ledger: Ledger) => number | null) =>
+  const gauge = (name: string, help: string, figure: (ledger: Figures) => number | null) =>
     new Gauge({
       ...{ name, help, registers: [registry] },
       async collect() {
@@ -39,7 +39,7 @@ export function watchLedger(registry: Registry, db: Db, log: Logger): void {
         else this.set(value)
       },
     })
-  const gauges = (name: string, help: string, label: string, figures: (ledger: Ledger) => Record<string, number>) =>
+  const gauges = (name: string, help: string, label: string, figures: (ledger: Figures) => Record<string, number>) =>
     new Gauge({
       ...{ name, help, labelNames: [label], registers: [registry] },
       async collect() {
@@ -85,8 +85,8 @@ export function watchLedger(registry: Registry, db: Db, log: Logger): void {
   })
 }
 
-function reading(db: Db, log: Logger): () => Promise<Ledger | null> {
-  let last: Promise<Ledger | null> | null = null
+function reading(db: Db, log: Logger): () => Promise<Figures | null> {
+  let last: Promise<Figures | null> | null = null
   return () => {
     if (last) return last
     const begun = readLedger(db).catch((error: unknown) => {
@@ -104,8 +104,8 @@ const CountAtMost = 100_000 // after a long standstill; more would take longer t
 
 // Each part goes by a partial index, so a million posts that wait for their hour cost nothing. No parameters: the
 // statement is planned for what the tables hold now.
-async function readLedger(db: Db): Promise<Ledger> {
-  const [read] = await db.execute<Ledger>(sql`
+async function readLedger(db: Db): Promise<Figures> {
+  const [read] = await db.execute<Figures>(sql`
     with waiting as (
       select channel_id, min(ready_at) as since, count(*) as n from (
         select channel_id, ready_at from deliveries where state = 'scheduled' and ready_at <= now()

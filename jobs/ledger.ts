@@ -1,12 +1,14 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
+import { isStopped } from './pause.ts'
 import { wakeChannels } from './queue.ts'
 import type { Times } from './times.ts'
 
 // The state machine of deliveries, as the worker moves it: one SQL statement a transition, its guard in the WHERE, the
-// database's clock only. Claiming is in claim.ts, how an attempt ends in settle.ts, what a person orders in orders.ts, what looking for a post
-// finds in reconcile.ts, what a dead worker left in reaper.ts. Locks are taken in one order everywhere: channel, post, deliveries by id.
+// database's clock only. Claiming is in claim.ts, how an attempt ends in settle.ts, what a person orders in orders.ts, what
+// looking for a post finds in reconcile.ts, what a dead worker left in reaper.ts. Locks are taken in one order everywhere:
+// channel, post, deliveries by id.
 
 /** A delivery under this worker's lease, with what is needed to send it. */
 export type Claimed = {
@@ -116,9 +118,6 @@ export async function intend(db: Tx, times: Times, intents: Intent[]): Promise<b
   const intended = new Set([...rows].map(({ id }) => id))
   return intents.map(({ claimed }) => intended.has(claimed.id))
 }
-
-/** SQL: nothing is claimed or intended in the whole installation. */
-export const isStopped = sql`exists (select from installation i where i.paused_at is not null or i.restored_at is not null)`
 
 /** The statement that completes an attempt, once, for the rows of the CTE `settled`. */
 export function endAttempt(settled: SQL, attemptNo: number | SQL, ending: Ending): SQL {

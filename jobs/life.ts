@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brief, connect, type Tx } from '../db/client.ts'
 import { beSeen, enrol, forgetDead, isPresent, showPresence } from './presence.ts'
+import type { Times } from './times.ts'
 
-const SilenceMs = 15_000 // longer than a connection may take to open, and than a statement of ours may run
 const AgainMs = 50 // a lock that was lost is asked for as often: others take its owner for dead within a second
 
 /** A worker's sign of life, on a connection of its own. */
@@ -20,6 +20,7 @@ export type Life = {
  */
 export function showLife(
   databaseUrl: string,
+  { silenceMs }: Pick<Times, 'silenceMs'>,
   { onLost, onSilence }: { onLost: () => void; onSilence: () => void },
 ): Life {
   let owner: string | null = null
@@ -50,7 +51,7 @@ export function showLife(
     },
     async beat(work) {
       if (!owner) return
-      const silence = sleep(SilenceMs, 'silent' as const, { ref: false })
+      const silence = sleep(silenceMs, 'silent' as const, { ref: false })
       if ((await Promise.race([beat(owner, work), silence])) === 'silent') onSilence()
     },
     async end() {

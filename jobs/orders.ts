@@ -3,7 +3,7 @@ import type { Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
 import { tell } from './events.ts'
 import { endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
-import { wakeAtDue, wakeChannel } from './queue.ts'
+import { wakeAtDue, wakeChannels, wakeSuspect } from './queue.ts'
 import type { Times } from './times.ts'
 
 // What a person orders of deliveries. Each takes ids that its caller has locked (`lockDeliveries`) and checked, in the
@@ -101,6 +101,7 @@ export async function holdUnsent(tx: Tx, organisationId: string, channelId: stri
     organisationId,
     [...settled].map(({ postId }) => postId),
   )
+  await wakeSuspect(tx) // one of them may have been what the next one waited for
 }
 
 /** Cancel what is unsent of a channel that a person disconnects. What may be out waits for a person. */
@@ -120,6 +121,7 @@ export async function cancelUnsent(tx: Tx, organisationId: string, channelId: st
     organisationId,
     [...settled].map(({ postId }) => postId),
   )
+  await wakeSuspect(tx) // one of them may have been what the next one waited for
 }
 
 /** Send what was held on a channel that is connected again: what was due within a day now, the rest at its hour. */
@@ -162,7 +164,10 @@ const disconnectedError: DeliveryError = {
 }
 
 async function wakeFreed(tx: Tx, found: Found[]): Promise<void> {
-  for (const { channelId, state } of found) if (state === 'claimed') await wakeChannel(tx, channelId)
+  const freed = found.flatMap(({ channelId, state }) => (state === 'claimed' ? [channelId] : []))
+  if (freed.length === 0) return
+  await wakeChannels(tx, freed)
+  await wakeSuspect(tx) // one of them may have been what the next one waited for
 }
 
 function ids(found: Found[]): string[] {

@@ -1,17 +1,20 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
-import { wakeAtDue } from './queue.ts'
+import { wakeChannels } from './queue.ts'
 
 // What operators stop and start. Claim and intend look at these columns; what is being sent at that moment still ends.
 
 /** Everything, one network by its key, or one channel by its id. */
 export type Reach = { scope: 'all' } | { scope: 'network'; name: string } | { scope: 'channel'; id: string }
 
+/** SQL: nothing is claimed or intended in the whole installation. */
+export const isStopped = sql`exists (select from installation i where i.paused_at is not null or i.restored_at is not null)`
+
 /** SQL: an operator has stopped the channel `c`, its network or everything, or what was restored is not resumed. */
 export const isPaused = sql`(
   c.paused_at is not null
   or exists (select from networks n where n.name = c.network and n.paused_at is not null)
-  or exists (select from installation i where i.paused_at is not null or i.restored_at is not null))`
+  or ${isStopped})`
 
 /** Stop sending within `reach`; one that is paused already stays so since then. Returns since when. */
 export async function pause(tx: Tx, reach: Reach): Promise<Date> {
@@ -51,15 +54,14 @@ export async function limit(tx: Tx, network: string, atOnce: number | null): Pro
 
 // The wake-ups of what became due meanwhile are used up.
 async function wakeDue(tx: Tx, reach: Reach): Promise<number> {
-  const heads = await tx.execute<{ id: string }>(sql`
-    select distinct on (d.channel_id) d.id from deliveries d join channels c on c.id = d.channel_id
-    where d.state = 'scheduled' and d.ready_at <= now() and ${within(reach)}
-    order by d.channel_id, d.due_at, d.id`)
-  await wakeAtDue(
+  const due = await tx.execute<{ channelId: string }>(sql`
+    select distinct d.channel_id as "channelId" from deliveries d join channels c on c.id = d.channel_id
+    where d.state = 'scheduled' and d.ready_at <= now() and ${within(reach)}`)
+  await wakeChannels(
     tx,
-    [...heads].map(({ id }) => id),
+    [...due].map(({ channelId }) => channelId),
   )
-  return heads.length
+  return due.length
 }
 
 function within(reach: Reach): SQL {

@@ -12,12 +12,14 @@ export async function persistently<T>(
   write: () => Promise<T>,
   forMs = times.leaseMs,
 ): Promise<T> {
-  for (let tries = 0; ; tries++) {
+  const end = performance.now() + forMs
+  for (let hasLost = false; ; ) {
     try {
       return await write()
     } catch (error) {
-      const isLoser = ['40P01', '40001'].includes(sqlStateOf(error) ?? '') && tries === 0
-      if (!isLoser && (!isDatabaseAway(error) || tries * times.reaperMs > forMs)) throw error
+      const isLoser: boolean = !hasLost && ['40P01', '40001'].includes(sqlStateOf(error) ?? '')
+      hasLost ||= isLoser
+      if (!isLoser && (!isDatabaseAway(error) || performance.now() > end)) throw error
       log.warn({ err: error }, 'what is known could not be written down yet')
       await sleep(times.reaperMs)
     }

@@ -6,7 +6,7 @@ import { type Claimed, type Ending, type Intent, intend } from './ledger.ts'
 import { type Content, type Network, type Publication, PublishError } from './networks/network.ts'
 import { OutboundError } from './outbound.ts'
 import { persistently } from './persistently.ts'
-import { type Deps, openSession, refreshed } from './session.ts'
+import { type Deps, notePublished, openSession, refreshed } from './session.ts'
 import { doubt, fail, hold, makeWay, type Proof, postpone, recordPublished } from './settle.ts'
 import { backoff } from './times.ts'
 
@@ -17,8 +17,10 @@ export type Gate = { closed: boolean; claimed: Set<string>; sending: Set<string>
 export type Ledger = {
   intend: (intent: Intent) => Promise<boolean>
   /** How long after its hour it was recorded, in milliseconds; null when it already was. */
-  recordPublished: (proof: Proof & { isSuspect: boolean }) => Promise<number | null>
+  recordPublished: (answer: Answer) => Promise<number | null>
 }
+
+type Answer = Proof & Pick<Claimed, 'isSuspect'>
 
 const InternalFailuresAtMost = 5
 const WrittenAtOnce = 100
@@ -28,7 +30,7 @@ export function openLedger({ db, times }: Pick<Deps, 'db' | 'times'>): Ledger {
   const together = { most: WrittenAtOnce, isOfOne: (error: unknown) => !isDatabaseAway(error) }
   return {
     intend: grouped((intents: Intent[]) => intend(db, times, intents), together),
-    recordPublished: grouped(async (proofs: (Proof & { isSuspect: boolean })[]) => {
+    recordPublished: grouped(async (proofs: Answer[]) => {
       const lateMs = await db.transaction(async (tx) => {
         const recorded = await recordPublished(tx, proofs)
         await makeWay(tx, { isSuspect: proofs.some(({ isSuspect }) => isSuspect) })
@@ -52,18 +54,13 @@ export async function deliver(deps: Deps, ledger: Ledger, gate: Gate, claimed: C
     deps.at('claimed')
     const outcome = await outcomeOf({ ...deps, log }, ledger, gate, claimed)
     deps.at('answered')
-    log.info(
-      {
-        outcome: outcome.kind,
-        network: claimed.network,
-        err: outcome.kind === 'published' ? undefined : outcome.error,
-      },
-      'attempt ended',
-    )
     // Proof is worth writing down whenever the database comes back: nobody else has it.
     const forMs = outcome.kind === 'published' ? deps.times.claimedAtMostMs : deps.times.leaseMs
-    await persistently({ ...deps, log }, () => settle({ ...deps, log }, ledger, claimed, outcome), forMs)
-    count(deps, claimed, outcome, gate)
+    const ended = await persistently({ ...deps, log }, () => settle({ ...deps, log }, ledger, claimed, outcome), forMs)
+    const err = outcome.kind === 'published' ? undefined : outcome.error
+    log.info({ outcome: ended.outcome, network: claimed.network, err }, 'attempt ended')
+    deps.metrics.attemptEnded(claimed.network, ended.outcome)
+    if (outcome.kind === 'lost' && !gate.closed) deps.metrics.leaseLost()
     deps.at('settled')
   } catch (error) {
     log.error({ err: error }, 'an outcome could not be written down: others find it out')
@@ -114,7 +111,7 @@ async function outcomeOf(deps: Deps, ledger: Ledger, gate: Gate, claimed: Claime
 
 async function prepare(deps: Deps, network: Network, claimed: Claimed): Promise<string> {
   const signal = AbortSignal.timeout(deps.times.prepareMs)
-  const session = openSession(deps, claimed, deps.outbound, signal)
+  const session = openSession(deps, claimed, signal)
   const content = contentOf(deps, claimed)
   const prepared = await Promise.race([network.prepare(content, claimed.publishKey, session), over(signal)])
   return JSON.stringify(prepared)
@@ -123,7 +120,7 @@ async function prepare(deps: Deps, network: Network, claimed: Claimed): Promise<
 /** One call, over within 15 s; `deps.outbound` keeps the deadline of its first byte. */
 async function send(deps: Deps, network: Network, claimed: Claimed, prepared: string): Promise<Publication> {
   const signal = AbortSignal.timeout(deps.times.sendMs)
-  const session = openSession(deps, claimed, deps.outbound, signal)
+  const session = openSession(deps, claimed, signal)
   const delivery = { publishKey: claimed.publishKey, prepared: JSON.parse(prepared) as unknown }
   return Promise.race([network.send(delivery, session), over(signal)])
 }
@@ -173,22 +170,22 @@ async function tryRefresh(deps: Deps, channel: Claimed): Promise<Claimed | { err
   }
 }
 
-async function settle(deps: Deps, ledger: Ledger, claimed: Claimed, outcome: Outcome): Promise<void> {
+/** Write down how the attempt ended; returns what stands there. */
+async function settle(deps: Deps, ledger: Ledger, claimed: Claimed, outcome: Outcome): Promise<Ending> {
   const { db, times } = deps
-  const atOnce = { waitMs: 0, countsAsStep: false, pausesChannel: false, error: null }
-  if (outcome.kind === 'lost') return postpone(db, times, claimed, atOnce, { outcome: 'lost' })
-  if (outcome.kind === 'renewed') {
-    const { message, status, reply } = outcome.error
-    return postpone(db, times, claimed, atOnce, { outcome: 'reconnect', message, status, reply })
+  if (outcome.kind === 'lost' || outcome.kind === 'renewed') {
+    const { message = null, status = null, reply = null } = outcome.error ?? {}
+    const ending = { outcome: outcome.kind === 'lost' ? 'lost' : 'reconnect', message, status, reply }
+    const atOnce = { waitMs: 0, countsAsStep: false, pausesChannel: false, error: null }
+    await postpone(db, times, claimed, atOnce, ending)
+    return ending
   }
   if (outcome.kind === 'published') {
     try {
       const proof = { ...claimed, publication: outcome.publication, evidence: 'answered' as const }
       const lateMs = await ledger.recordPublished(proof)
-      if (lateMs === null) return
-      deps.tally.published(lateMs)
-      deps.metrics.published(claimed.network, lateMs)
-      return
+      if (lateMs !== null) notePublished(deps, claimed.network, lateMs)
+      return { outcome: 'published' }
     } catch (error) {
       if (sqlStateOf(error) !== '23505') throw error
       const stranger = new PublishError('unknown', 'The network named a post that belongs to another delivery.', {
@@ -201,17 +198,23 @@ async function settle(deps: Deps, ledger: Ledger, claimed: Claimed, outcome: Out
   return settleFailed(deps, outcome)
 }
 
-async function settleFailed(
-  deps: Deps,
-  { error, intended, channel }: Extract<Outcome, { kind: 'failed' }>,
-): Promise<void> {
-  const { db, times, log } = deps
+async function settleFailed(deps: Deps, failed: Extract<Outcome, { kind: 'failed' }>): Promise<Ending> {
+  const { error, intended, channel } = failed
   const verdict = verdictOf(error, intended)
-  const { code, message, nextStep, status, reply } = verdict
-  const explained = { code, message, nextStep }
+  const { code, message, status, reply } = verdict
   const ending: Ending = { outcome: code === 'internal' ? 'internal' : verdict.verdict, message, status, reply }
   if (code === 'internal' || (verdict !== error && !(error instanceof OutboundError)))
-    log.error({ err: error }, 'a network failed in a way that it should not')
+    deps.log.error({ err: error }, 'a network failed in a way that it should not')
+  await writeFailure(deps, channel, verdict, ending)
+  deps.tally.failed()
+  if (status === 429) deps.metrics.limited(channel.network)
+  return ending
+}
+
+async function writeFailure(deps: Deps, channel: Claimed, verdict: PublishError, ending: Ending): Promise<void> {
+  const { db, times } = deps
+  const { code, message, nextStep } = verdict
+  const explained = { code, message, nextStep }
   if (verdict.verdict === 'refused') return fail(db, channel, explained, ending)
   if (verdict.verdict === 'reconnect') return hold(db, channel, explained, ending)
   if (verdict.verdict === 'unknown') return doubt(db, channel, lookAfterMs(deps, channel), explained, ending)
@@ -229,20 +232,6 @@ async function settleFailed(
   }
   return postpone(db, times, channel, wait, ending)
 }
-
-function count({ metrics, tally }: Deps, { network }: Claimed, outcome: Outcome, gate: Gate): void {
-  if (outcome.kind === 'lost' && !gate.closed) metrics.leaseLost()
-  if (outcome.kind !== 'failed') {
-    metrics.attemptEnded(network, endings[outcome.kind])
-    return
-  }
-  tally.failed()
-  const { code, verdict, status } = verdictOf(outcome.error, outcome.intended)
-  metrics.attemptEnded(network, code === 'internal' ? code : verdict)
-  if (status === 429) metrics.limited(network)
-}
-
-const endings = { published: 'published', renewed: 'reconnect', lost: 'lost' }
 
 /** Any error as a verdict: surely not sent is `later`; once a byte may have left, what is not known is `unknown`. */
 function verdictOf(error: unknown, intended: boolean): PublishError {

@@ -22,12 +22,7 @@ export async function wakeAtDue(tx: Tx, deliveryIds: string[]): Promise<void> {
   await wakeWhere(tx, sql`d.id = any(${sql.param(deliveryIds)}::uuid[])`)
 }
 
-/** Wake the head of a channel that has just been freed, if anything of it is or will be due. */
-export async function wakeChannel(tx: Tx, channelId: string): Promise<void> {
-  await wakeWhere(tx, sql`d.id = (${headOf(sql`${channelId}`)})`)
-}
-
-/** Wake the heads of these channels: whoever was going down them goes no further. */
+/** Wake the heads of these channels, where anything is or will be due: whoever was going down them goes no further. */
 export async function wakeChannels(tx: Tx, channelIds: string[]): Promise<void> {
   if (channelIds.length === 0) return
   await wakeWhere(

@@ -1,14 +1,15 @@
 import { sql } from 'drizzle-orm'
-import type { Db } from '../db/client.ts'
+import type { Db, Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
 import { tellAll } from './events.ts'
-import { isStopped, json, leaseCleared, ms } from './ledger.ts'
+import { json, leaseCleared, ms } from './ledger.ts'
+import { isStopped } from './pause.ts'
 import { type Dead, findDead, forgetDead, isGone, isPastGrace } from './presence.ts'
 import { jobsHeldBy, renewJobs, wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './queue.ts'
 import type { Deps } from './session.ts'
 import type { Times } from './times.ts'
 
-const ChannelsPerTick = 5000
+const WokenPerTick = 5000
 const CrashesAtMost = 3
 
 /** A delivery that was taken from a dead worker, and what has become of it. */
@@ -34,8 +35,10 @@ export async function reap({ times, networks, at }: Pick<Deps, 'times' | 'networ
   const owners = await findDead(db, times)
   const dead = [...owners.crashed, ...owners.ended]
   const taken = await takeOver(db, { times, networks, at }, owners)
-  if (dead.length > 0) await renewJobs(db, await jobsHeldBy(db, dead))
-  if (dead.length > 0) await wakeForgotten(db, 0) // what waited in their memory
+  if (dead.length > 0) {
+    await renewJobs(db, await jobsHeldBy(db, dead))
+    await wakeForgotten(db, 0) // what waited in their memory
+  }
   await forgetDead(db, dead)
   return { dead, taken }
 }
@@ -87,21 +90,25 @@ async function takeOver(
       select id, state, attempt_no as "attemptNo", organisation_id as "organisationId", post_id as "postId", channel_id as "channelId" from settled`)
     const taken = [...rows]
     at('reaping')
-    await tellAll(
-      tx,
-      taken.filter(({ state }) => state === 'failed' || state === 'needs_review'),
-    )
-    await wakeChannels(
-      tx,
-      taken.flatMap(({ state, channelId }) => (state === 'uncertain' ? [] : [channelId])),
-    )
-    await wakeLook(
-      tx,
-      taken.flatMap(({ state, id }) => (state === 'uncertain' ? [id] : [])),
-    )
-    await wakeSuspect(tx)
+    const isEnd = ({ state }: Taken) => state === 'failed' || state === 'needs_review'
+    await tellAll(tx, taken.filter(isEnd))
+    await wakeTaken(tx, taken)
     return taken
   })
+}
+
+async function wakeTaken(tx: Tx, taken: Taken[]): Promise<void> {
+  const uncertain = taken.filter(({ state }) => state === 'uncertain')
+  const others = taken.filter(({ state }) => state !== 'uncertain')
+  await wakeChannels(
+    tx,
+    others.map(({ channelId }) => channelId),
+  )
+  await wakeLook(
+    tx,
+    uncertain.map(({ id }) => id),
+  )
+  await wakeSuspect(tx)
 }
 
 // One whose lease is over and whose lock is free is left to the next look: it is dead then, which must count as a crash,
@@ -110,7 +117,10 @@ const isAbandoned = (dead: string[], times: Times) => sql`
   (d.lease_owner = any(${sql.param(dead)}::text[])
     or (d.lease_until < now() and ${isPastGrace(times)} and not ${isGone(sql`d.lease_owner`)}))`
 
-/** One wake-up for each channel whose head waits too long though it could be claimed; likewise for what nobody looks for. Returns how many. */
+/**
+ * One wake-up for each channel whose head waits longer than `overdueMs` though it could be claimed; likewise for what
+ * nobody looks for. Returns how many.
+ */
 export async function wakeForgotten(db: Db, overdueMs: number): Promise<number> {
   const heads = await db.execute<{ id: string }>(sql`
     with full_networks as materialized (
@@ -123,18 +133,19 @@ export async function wakeForgotten(db: Db, overdueMs: number): Promise<number> 
       where d.channel_id = c.id and d.state = 'scheduled' and d.ready_at < now() - ${ms(overdueMs)}
       order by d.ready_at limit 1
     ) h
-    where not ${isStopped} and c.paused_at is null and (c.paused_until is null or c.paused_until < now() - ${ms(overdueMs)})
+    where exists (select from deliveries where state = 'scheduled' and ready_at < now() - ${ms(overdueMs)})
+      and not ${isStopped} and c.paused_at is null and (c.paused_until is null or c.paused_until < now() - ${ms(overdueMs)})
       and c.network not in (select name from full_networks)
       and not exists (select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain'))
       and (h.crash_count = 0 or not exists (select from deliveries s where s.crash_count > 0 and s.state in ('claimed', 'sending')))
-    order by h.ready_at limit ${ChannelsPerTick}`)
+    order by h.ready_at limit ${WokenPerTick}`)
   await wakeAtDue(
     db,
     [...heads].map(({ id }) => id),
   )
   const unlooked = await db.execute<{ id: string }>(sql`
     select id from deliveries d where d.state = 'uncertain' and d.look_at < now() - ${ms(overdueMs)}
-      and (d.look_token is null or d.lease_until < now()) order by d.look_at limit ${ChannelsPerTick}`)
+      and (d.look_token is null or d.lease_until < now()) order by d.look_at limit ${WokenPerTick}`)
   await wakeLook(
     db,
     [...unlooked].map(({ id }) => id),

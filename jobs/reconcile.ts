@@ -6,8 +6,8 @@ import { json, leaseCleared, ms } from './ledger.ts'
 import { type Network, type Publication, PublishError } from './networks/network.ts'
 import { OutboundError } from './outbound.ts'
 import { persistently } from './persistently.ts'
-import { wakeAtDue, wakeChannel, wakeLook } from './queue.ts'
-import { type Deps, openSession, refreshed, type SealedChannel } from './session.ts'
+import { wakeAtDue, wakeChannels, wakeLook } from './queue.ts'
+import { type Deps, notePublished, openSession, refreshed, type SealedChannel } from './session.ts'
 import { lockedPost, recordPublished } from './settle.ts'
 import { backoff } from './times.ts'
 
@@ -34,10 +34,7 @@ export type Finding =
   | { kind: 'unknowable'; error: DeliveryError }
 
 /** Begin to look for those of these deliveries that are uncertain and whose time to look has come, unless somebody is at it. */
-export async function beginLooks(
-  { db, owner, times }: Deps,
-  deliveryIds: string[],
-): Promise<Map<string, Looking | 'nothing'>> {
+export async function beginLooks({ db, owner, times }: Deps, deliveryIds: string[]): Promise<Map<string, Looking>> {
   const rows = await db.execute<Omit<Looking, 'intendedAt'> & { intendedAt: string }>(sql`
     with due as materialized (
       select d.id from deliveries d
@@ -53,9 +50,7 @@ export async function beginLooks(
       a.intended_at as "intendedAt", d.absent_at is not null as "isSecond",
       a.intended_at < now() - ${ms(times.giveUpMs)} as "isTooOld",
       c.network, c.remote_account as "remoteAccount", c.credential, c.credential_version as "credentialVersion"`)
-  const begun = new Map<string, Looking | 'nothing'>(deliveryIds.map((id) => [id, 'nothing']))
-  for (const row of rows) begun.set(row.id, { ...row, intendedAt: new Date(row.intendedAt) })
-  return begun
+  return new Map([...rows].map((row) => [row.id, { ...row, intendedAt: new Date(row.intendedAt) }]))
 }
 
 /** Find out what became of a send that nobody knows the outcome of, and write it down. What fails is looked for again. */
@@ -99,8 +94,8 @@ async function findWithRefresh(deps: Deps, network: Network, looking: Looking): 
 }
 
 async function find(deps: Deps, network: Network, looking: Looking): Promise<Publication | null> {
-  const { db, times, outbound } = deps
-  const session = openSession(deps, looking, outbound, AbortSignal.timeout(times.lookLeaseMs * 0.75))
+  const { db, times } = deps
+  const session = openSession(deps, looking, AbortSignal.timeout(times.lookLeaseMs * 0.75))
   const isTaken = async (remoteId: string) => {
     const rows = await db.execute(sql`
       select from deliveries where channel_id = ${looking.channelId} and remote_id = ${remoteId} and id <> ${looking.id}`)
@@ -129,12 +124,10 @@ async function recordFound(deps: Deps, looking: Looking, publication: Publicatio
   try {
     const lateMs = await deps.db.transaction(async (tx) => {
       const recorded = await recordPublished(tx, [{ ...looking, publication, evidence: 'found' }])
-      await wakeChannel(tx, looking.channelId)
+      await wakeChannels(tx, [looking.channelId])
       return recorded.get(looking.id)
     })
-    if (lateMs === undefined) return
-    deps.tally.published(lateMs)
-    deps.metrics.published(looking.network, lateMs)
+    if (lateMs !== undefined) notePublished(deps, looking.network, lateMs)
   } catch (error) {
     if (sqlStateOf(error) !== '23505') throw error // recorded for another delivery meanwhile: not ours, look again
     await lookAgain(deps.db, looking, backoff(deps.times, looking.backoffStep), false)
@@ -143,22 +136,14 @@ async function recordFound(deps: Deps, looking: Looking, publication: Publicatio
 
 /** A keyed network: send the same bytes with the same key again, after those behind it. It may be out until then. */
 async function repeat(db: Db, looking: Looking, waitMs: number): Promise<void> {
-  await freeChannel(
-    db,
-    looking,
-    sql`
-    state = 'scheduled', next_attempt_at = now() + ${ms(waitMs)}, backoff_step = backoff_step + 1`,
-  )
+  const later = sql`next_attempt_at = now() + ${ms(waitMs)}, backoff_step = backoff_step + 1`
+  await freeChannel(db, looking, sql`state = 'scheduled', ${later}`)
 }
 
 /** Two complete readings did not show it: it is not out, and is prepared and sent anew. */
 async function sendAnew(db: Db, looking: Looking, waitMs: number): Promise<void> {
-  await freeChannel(
-    db,
-    looking,
-    sql`
-    state = 'scheduled', maybe_out = false, prepared = null, next_attempt_at = now() + ${ms(waitMs)}, backoff_step = backoff_step + 1`,
-  )
+  const later = sql`next_attempt_at = now() + ${ms(waitMs)}, backoff_step = backoff_step + 1`
+  await freeChannel(db, looking, sql`state = 'scheduled', maybe_out = false, prepared = null, ${later}`)
 }
 
 async function leaveToPerson(db: Db, looking: Looking, error: DeliveryError): Promise<void> {
@@ -177,7 +162,7 @@ async function freeChannel(
       from post where d.id = ${id} and d.post_id = post.id and d.look_token = ${lookToken} and d.state = 'uncertain'`)
     await tell(tx, organisationId, [postId])
     await wakeAtDue(tx, [id])
-    await wakeChannel(tx, channelId)
+    await wakeChannels(tx, [channelId])
   })
 }
 

@@ -49,11 +49,17 @@ export type SealedChannel = {
   credentialVersion: number
 }
 
+/** Count a post that was recorded `lateMs` after its hour. */
+export function notePublished({ tally, metrics }: Deps, network: string, lateMs: number): void {
+  tally.published(lateMs)
+  metrics.published(network, lateMs)
+}
+
 /** What the network of a channel is given: the credential opened for this use only. */
-export function openSession(deps: Deps, channel: SealedChannel, outbound: Outbound, signal: AbortSignal): Session {
+export function openSession(deps: Deps, channel: SealedChannel, signal: AbortSignal): Session {
   const { organisationId, channelId, remoteAccount } = channel
   const credential = JSON.parse(open(deps.ring, credentialPlace(channel), channel.credential)) as Credential
-  return { organisationId, channelId, remoteAccount, credential, outbound, signal }
+  return { organisationId, channelId, remoteAccount, credential, outbound: deps.outbound, signal }
 }
 
 /** Where a channel's credential is sealed. */
@@ -79,7 +85,7 @@ export async function refreshed<C extends SealedChannel>(deps: Deps, network: Ne
     if (!current?.credential) throw new PublishError('reconnect', 'The channel was disconnected.')
     if (current.version !== refused.credentialVersion)
       return { ...refused, credential: current.credential, credentialVersion: current.version }
-    const session = openSession(deps, refused, deps.outbound, AbortSignal.timeout(deps.times.sendMs))
+    const session = openSession(deps, refused, AbortSignal.timeout(deps.times.sendMs))
     const fresh = await refresh(session.credential, session).catch((error: unknown) => {
       deps.metrics.refreshed(refused.network, false)
       throw error

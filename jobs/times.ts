@@ -41,19 +41,23 @@ export const times = {
   webhookSweepMs: 10 * second, // how often a lost wake-up is looked for
   alarmMs: 5 * second, // the alarm looks again at least so often
   minuteMs: minute, // how often a worker writes down what it did
+  silenceMs: 15 * second, // longer than a connection may take to open, and than a statement of ours may run
+  liveWithinMs: 30 * second, // without a reaper's tick for so long, a worker is not live
+  canaryWithinMs: minute, // likewise without a job of its own
 }
 
 export type Times = typeof times
 
 /**
- * All durations multiplied by `factor`, those that a person measures in hours aside. The first byte gets three times
- * as long: a busy machine is no faster for the tests.
+ * All durations multiplied by `factor`, but those that a person measures in hours and those after which a process is taken
+ * for hopeless. The first byte gets three times as long: a busy machine is no faster for the tests.
  */
 export function scaledTimes(factor: number): Times {
-  const { waitAtMostMs, giveUpMs, webhookOffMs, beginMs, backoffMs, webhookBackoffMs, ...short } = times
+  const { waitAtMostMs, giveUpMs, webhookOffMs, silenceMs, liveWithinMs, canaryWithinMs, ...scalable } = times
+  const { beginMs, backoffMs, webhookBackoffMs, ...short } = scalable
   const scaled = Object.fromEntries(Object.entries(short).map(([name, ms]) => [name, ms * factor]))
   return {
-    ...{ ...times, ...scaled, waitAtMostMs, giveUpMs, webhookOffMs },
+    ...{ ...times, ...scaled },
     beginMs: Math.min(beginMs, 3 * beginMs * factor),
     backoffMs: backoffMs.map((ms) => ms * factor),
     webhookBackoffMs: webhookBackoffMs.map((ms) => ms * factor),

@@ -1,8 +1,6 @@
-import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
-import { Logger as QueueLogger, type Runner, run as runQueue, type TaskList, type WorkerEvents } from 'graphile-worker'
-import { Pool } from 'pg'
+import type { TaskList } from 'graphile-worker'
 import type { Logger } from 'pino'
 import { connect, type Db } from '../db/client.ts'
 import { networks as networkRows } from '../db/schema.ts'
@@ -19,25 +17,23 @@ import { askBack, dropJob, type Payloads, wakeChannels, wakeLook } from './queue
 import { eraseCredentials, reap, wakeForgotten } from './reaper.ts'
 import { beginLooks, type Looking, look } from './reconcile.ts'
 import { noticeRestore } from './restore.ts'
+import { type Queue, runTasks } from './runner.ts'
 import type { Deps } from './session.ts'
 import { SweepEveryMs, sweep } from './sweep.ts'
 import { Tally } from './tally.ts'
 import { type Postman, startPostman } from './webhook.ts'
 
-const PollMs = 1000 // the alarm makes it punctual
-const QueueConnections = 4 // the local queue fetches and completes in batches
 const LooksAtOnce = 20
-const FetchedAhead = 200 // a wake-up is answered at once, so none waits here
-const LiveWithinMs = 30_000
-const CanaryWithinMs = 60_000
 
 export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & { databaseUrl: string; concurrency: number }
 
 /**
- * Why a worker can do nothing more: another may be started in its place when it has only lost its sign of life; when the
- * database has fallen silent, even its stop would wait for ever.
+ * Why a worker can do nothing more, and what then: another one in its place when it has only lost its sign of life, the
+ * end of the process, or that at once, since with a silent database even the stop would wait for ever.
  */
-export type End = { reason: string; isHealable: boolean; isHopeless?: boolean }
+export type End = { reason: string; code: 0 | 1; next: 'another' | 'exit' | 'exit at once' }
+
+type Heard = { reaperAt: number; canaryAt: number } // in ms, as Date.now() says
 
 /** A running worker. `ended` resolves when it can do nothing more; `stop` drains it first. */
 export type Worker = { owner: string; health: Health; ended: Promise<End>; stop: () => Promise<void> }
@@ -46,7 +42,7 @@ export type Worker = { owner: string; health: Health; ended: Promise<End>; stop:
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { db, times, log, databaseUrl, concurrency } = options
   const gate: Gate = { closed: false, claimed: new Set(), sending: new Set() }
-  const heard = { reaperAt: Date.now(), canaryAt: Date.now() }
+  const heard: Heard = { reaperAt: Date.now(), canaryAt: Date.now() }
   await noticeRestore(db, log)
   await knowNetworks(options)
   const deps: Deps = { ...options, tally: new Tally(), owner: '' } // the pool's id, known before the first task runs
@@ -64,9 +60,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   })
   const postman = startPostman(deps)
   const lost = Promise.withResolvers<End>()
-  const life = showLife(databaseUrl, {
-    onLost: () => lost.resolve({ reason: 'the connection that shows this worker alive was lost', isHealable: true }),
-    onSilence: () => lost.resolve({ reason: 'the database no longer answers', isHealable: false, isHopeless: true }),
+  const life = showLife(databaseUrl, times, {
+    onLost: () =>
+      lost.resolve({ reason: 'the connection that shows this worker alive was lost', code: 1, next: 'another' }),
+    onSilence: () => lost.resolve({ reason: 'the database no longer answers', code: 1, next: 'exit at once' }),
   })
   const reaper = connect(databaseUrl, { connections: 1, name: 'reaper' }) // its own: whatever the pool is busy with
   const tasks = (owner: string): TaskList => {
@@ -87,31 +84,34 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   })
   const { owner } = deps
   const halt = new AbortController()
+  const beat = () => life.beat((tx) => renewLeases(tx, times, owner, [...gate.claimed]))
   const timers = [
-    every(
-      times.heartbeatMs,
-      halt.signal,
-      () => life.beat((tx) => renewLeases(tx, times, owner, [...gate.claimed])),
-      log,
-    ),
-    every(times.reaperMs, halt.signal, () => tick(deps, reaper.db, heard), log),
-    every(times.overdueMs / 2, halt.signal, () => tidy(deps, reaper.db), log),
-    every(times.canaryMs, halt.signal, () => sendCanary(db, owner, heard), log),
+    every(times.heartbeatMs, halt.signal, beat, log),
     every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, log),
-    every(times.minuteMs, halt.signal, () => deps.tally.write(db, owner), log),
-    every(SweepEveryMs, halt.signal, () => sweep(db, halt.signal, log), log),
-    every(SweepEveryMs, halt.signal, () => sweepMedia(deps, halt.signal), log),
     alarm(databaseUrl, times, log, halt.signal),
+    ...upkeep(deps, reaper.db, heard, halt.signal),
   ]
   const stop = async () => {
     await drain(deps, { runner, gate, sends, looks, postman })
     halt.abort()
     await Promise.all([...timers, endConnections()])
   }
-  return { owner, health: healthOf(db, heard, gate), ended: endOf(runner, lost.promise, gate), stop }
+  return { owner, health: healthOf(options, heard, gate), ended: endOf(runner, lost.promise, gate), stop }
 }
 
-/** The caps that networks declare, where the operator has not set others. */
+function upkeep(deps: Deps, reaper: Db, heard: Heard, signal: AbortSignal): Promise<void>[] {
+  const { db, times, owner, tally, log } = deps
+  return [
+    every(times.reaperMs, signal, () => tick(deps, reaper, heard), log),
+    every(times.overdueMs / 2, signal, () => tidy(deps, reaper), log),
+    every(times.canaryMs, signal, () => sendCanary(db, owner, heard), log),
+    every(times.minuteMs, signal, () => tally.write(db, owner), log),
+    every(SweepEveryMs, signal, () => sweep(db, signal, log), log),
+    every(SweepEveryMs, signal, () => sweepMedia(deps, signal), log),
+  ]
+}
+
+/** Networks that nobody has heard of yet get the caps that they declare; from then on the operator sets them. */
 async function knowNetworks({ db, networks }: WorkerOptions): Promise<void> {
   const rows = Object.entries(networks).map(([name, { atOnce = null }]) => ({ name, atOnce }))
   await db.insert(networkRows).values(rows).onConflictDoNothing()
@@ -155,69 +155,7 @@ async function wakeFor(
   if (channel) sends.wake(channel.id, channel.network)
 }
 
-/** The running queue. `promise` settles when it has ended. */
-type Queue = { promise: Promise<void>; stop: () => Promise<void> }
-
-/** Start graphile-worker. `tasks` and `before` are called with the pool's id before it can take a job. */
-async function runTasks(
-  { databaseUrl, concurrency, log }: WorkerOptions,
-  tasks: (owner: string) => TaskList,
-  before: (owner: string) => Promise<void>,
-): Promise<Queue> {
-  const events: WorkerEvents = new EventEmitter()
-  const taskList: TaskList = {}
-  let ready: Promise<void> | undefined
-  let owner = ''
-  events.on('pool:create', ({ workerPool }) => {
-    owner = workerPool.id
-    ready = before(owner)
-    ready.catch(() => {}) // heard below
-    for (const [name, task] of Object.entries(tasks(owner)))
-      taskList[name] = async (payload, helpers) => {
-        await ready // nothing is claimed before our sign of life is up
-        await task?.(payload, helpers)
-      }
-  })
-  const pgPool = queuePool(databaseUrl, log)
-  let runner: Runner | undefined
-  const stop = () => Promise.resolve(runner?.stop()).finally(() => pgPool.end())
-  try {
-    runner = await runQueue({ pgPool, taskList, events, noHandleSignals: true, ...settings(concurrency, log) })
-    await ready
-    return { promise: runner.promise, stop }
-  } catch (error) {
-    await stop()
-    throw error
-  }
-}
-
-// A job that was fetched or done is no loss when PostgreSQL is killed. A connection that it ends must not end the process.
-function queuePool(connectionString: string, log: Logger): Pool {
-  const lost = (err: Error) => log.warn({ err }, 'a connection of the queue was lost')
-  const pool = new Pool({ connectionString, max: QueueConnections, options: '-c synchronous_commit=off' })
-  return pool.on('error', lost).on('connect', (client) => client.on('error', lost))
-}
-
-function settings(concurrency: number, log: Logger) {
-  const logger = new QueueLogger(() => (level, message) => {
-    if (level === 'error') log.error({ from: 'graphile-worker' }, message)
-  })
-  return {
-    concurrency,
-    pollInterval: PollMs,
-    logger,
-    preset: {
-      worker: {
-        localQueue: { size: Math.max(FetchedAhead, concurrency + 1), ttl: 10_000 },
-        // Without these a graceful stop loses completions.
-        completeJobBatchDelay: 0,
-        failJobBatchDelay: 0,
-      },
-    },
-  }
-}
-
-async function tick(deps: Deps, db: Db, heard: { reaperAt: number }): Promise<void> {
+async function tick(deps: Deps, db: Db, heard: Heard): Promise<void> {
   heard.reaperAt = Date.now()
   const { dead, taken } = await reap(deps, db)
   deps.metrics.takenOver(taken.length)
@@ -243,7 +181,7 @@ async function leaveLate({ db, times, log }: Deps, channelId: string): Promise<v
 }
 
 // A database that is away says nothing of this worker: the canary counts again once it can be sent.
-async function sendCanary(db: Db, owner: string, heard: { canaryAt: number }): Promise<void> {
+async function sendCanary(db: Db, owner: string, heard: Heard): Promise<void> {
   try {
     await askBack(db, canaryOf(owner))
   } catch (error) {
@@ -266,19 +204,21 @@ async function every(ms: number, signal: AbortSignal, work: () => Promise<void>,
 async function endOf(runner: Queue, lost: Promise<End>, gate: Gate): Promise<End> {
   const ended = await Promise.race<End>([
     runner.promise.then(
-      () => ({ reason: 'the queue ended', isHealable: false }),
-      (error: Error) => ({ reason: `the queue failed: ${error.message}`, isHealable: false }),
+      () => ({ reason: 'the queue ended', code: 1, next: 'exit' }),
+      (error: Error) => ({ reason: `the queue failed: ${error.message}`, code: 1, next: 'exit' }),
     ),
     lost,
   ])
-  return gate.closed ? { reason: 'stopped', isHealable: false } : ended
+  return gate.closed ? { reason: 'stopped', code: 0, next: 'exit' } : ended
 }
 
-function healthOf(db: Db, heard: { reaperAt: number; canaryAt: number }, gate: Gate): Health {
+function healthOf({ db, times }: WorkerOptions, heard: Heard, gate: Gate): Health {
   return {
     notLive: () => {
-      if (Date.now() - heard.reaperAt > LiveWithinMs) return 'no reaper tick was tried for 30 s'
-      if (Date.now() - heard.canaryAt > CanaryWithinMs) return 'no job of its own was run for 60 s'
+      const { liveWithinMs, canaryWithinMs } = times
+      if (Date.now() - heard.reaperAt > liveWithinMs) return `no reaper tick was tried for ${liveWithinMs / 1000} s`
+      if (Date.now() - heard.canaryAt > canaryWithinMs)
+        return `no job of its own was run for ${canaryWithinMs / 1000} s`
       return null
     },
     notReady: async () => {

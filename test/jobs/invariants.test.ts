@@ -16,7 +16,7 @@ beforeAll(async () => {
     aDelivery(w.db, { organisationId: w.organisationId, channelId, dueAt: new Date(Date.now() + inMs) })
   first = await due(0)
   last = await due(1)
-  await w.worker()
+  await w.worker({ timesFactor: 1 }) // one attempt each, however slow the machine
   await untilPublished(w.db, [first, last])
   await w.rest()
   await w.db.execute(sql`update deliveries set created_at = created_at - interval '1 minute'`)

@@ -174,9 +174,9 @@ function looks(stage: Stage, { rows, truth }: State, w: number): Step[] {
     engine(`${w} looks for ${stage.deliveryIds.indexOf(row.id as string)}`, async (next) => {
       const mind = next.minds[w]!
       const id = row.id as string
-      const looking = (await beginLooks(stage.depsOf(mind.owner), [id])).get(id)!
+      const looking = (await beginLooks(stage.depsOf(mind.owner), [id])).get(id)
       const wasShown = truth.flights.some(({ deliveryId, fate }) => deliveryId === row.id && fate === 'shown')
-      if (looking !== 'nothing') mind.look = { looking, wasShown }
+      if (looking) mind.look = { looking, wasShown }
     }),
   )
 }

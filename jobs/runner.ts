@@ -1,0 +1,70 @@
+import { EventEmitter } from 'node:events'
+import { Logger as QueueLogger, type Runner, run as runQueue, type TaskList, type WorkerEvents } from 'graphile-worker'
+import { Pool } from 'pg'
+import type { Logger } from 'pino'
+
+const PollMs = 1000 // the alarm makes it punctual
+const QueueConnections = 4 // the local queue fetches and completes in batches
+const FetchedAhead = 200 // a wake-up is answered at once, so none waits here
+
+/** The running queue. `promise` settles when it has ended. */
+export type Queue = { promise: Promise<void>; stop: () => Promise<void> }
+
+/** Start graphile-worker. `tasks` and `before` are called with the pool's id before it can take a job. */
+export async function runTasks(
+  { databaseUrl, concurrency, log }: { databaseUrl: string; concurrency: number; log: Logger },
+  tasks: (owner: string) => TaskList,
+  before: (owner: string) => Promise<void>,
+): Promise<Queue> {
+  const events: WorkerEvents = new EventEmitter()
+  const taskList: TaskList = {}
+  let ready: Promise<void> | undefined
+  let owner = ''
+  events.on('pool:create', ({ workerPool }) => {
+    owner = workerPool.id
+    ready = before(owner)
+    ready.catch(() => {}) // heard below
+    for (const [name, task] of Object.entries(tasks(owner)))
+      taskList[name] = async (payload, helpers) => {
+        await ready // nothing is claimed before our sign of life is up
+        await task?.(payload, helpers)
+      }
+  })
+  const pgPool = queuePool(databaseUrl, log)
+  let runner: Runner | undefined
+  const stop = () => Promise.resolve(runner?.stop()).finally(() => pgPool.end())
+  try {
+    runner = await runQueue({ pgPool, taskList, events, noHandleSignals: true, ...settings(concurrency, log) })
+    await ready
+    return { promise: runner.promise, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+// A job that was fetched or done is no loss when PostgreSQL is killed. A connection that it ends must not end the process.
+function queuePool(connectionString: string, log: Logger): Pool {
+  const lost = (err: Error) => log.warn({ err }, 'a connection of the queue was lost')
+  const pool = new Pool({ connectionString, max: QueueConnections, options: '-c synchronous_commit=off' })
+  return pool.on('error', lost).on('connect', (client) => client.on('error', lost))
+}
+
+function settings(concurrency: number, log: Logger) {
+  const logger = new QueueLogger(() => (level, message) => {
+    if (level === 'error') log.error({ from: 'graphile-worker' }, message)
+  })
+  return {
+    concurrency,
+    pollInterval: PollMs,
+    logger,
+    preset: {
+      worker: {
+        localQueue: { size: Math.max(FetchedAhead, concurrency + 1), ttl: 10_000 },
+        // Without these a graceful stop loses completions.
+        completeJobBatchDelay: 0,
+        failJobBatchDelay: 0,
+      },
+    },
+  }
+}
