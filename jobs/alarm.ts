@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { connect, listen } from '../db/client.ts'
+import type { Outage } from './outage.ts'
 import { DueChanged, ring } from './queue.ts'
 import type { Times } from './times.ts'
 
@@ -8,13 +9,15 @@ const AlarmLock = 70_037
 // A timer may fire a moment early, and a job that is not due yet would wait for the next poll.
 const GraceMs = 2
 
+type Told = { times: Times; outage: Outage; log: Logger }
+
 /**
  * Ring at the very instant of the next due delivery, so that workers need not poll to be on time.
  *
  * Every worker process runs one; a session lock lets one at a time in the installation work, and another take over when
  * it is gone. Without any, everything still goes out at the poll's pace. Ends when `signal` is aborted.
  */
-export async function alarm(databaseUrl: string, times: Times, log: Logger, signal: AbortSignal): Promise<void> {
+export async function alarm(databaseUrl: string, { times, outage, log }: Told, signal: AbortSignal): Promise<void> {
   const { db, end } = connect(databaseUrl, { connections: 1, name: 'alarm' }) // one: the lock is its session's
   const nap = new Nap()
   let listening: Awaited<ReturnType<typeof listen>> | null = null
@@ -37,7 +40,7 @@ export async function alarm(databaseUrl: string, times: Times, log: Logger, sign
         waitMs = Math.min(waitMs, next.inMs + GraceMs)
       }
     } catch (error) {
-      log.warn({ err: error }, 'the alarm cannot read what is due')
+      if (!outage.hasBegunWith(error)) log.warn({ err: error }, 'the alarm cannot read what is due')
     }
     await nap.sleep(waitMs)
   }

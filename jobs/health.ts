@@ -5,28 +5,35 @@ import { sendMetrics } from './metrics.ts'
 /** What a worker says of itself: null when all is well, or why it is not, in words for the operator. */
 export type Health = { notLive: () => string | null; notReady: () => Promise<string | null> }
 
-/** Serve a worker's `/livez`, `/readyz` and `/metrics` on `port` (0: any free one). Resolves when it listens. */
-export function serveHealth(port: number, { notLive, notReady }: Health, registry: Registry): Promise<Server> {
-  return serve(port, {
+/** Where to listen. `port` 0: any free one; `host` null: every address. */
+export type Place = { port: number; host: string | null }
+
+/** Serve a worker's `/livez`, `/readyz` and `/metrics`. Resolves when it listens. */
+export function serveHealth(place: Place, { notLive, notReady }: Health, registry: Registry): Promise<Server> {
+  return serve(place, {
     '/livez': (res) => answer(res, 'livez', notLive()),
     '/readyz': async (res) => answer(res, 'readyz', await notReady()),
     '/metrics': (res) => sendMetrics(registry, res),
   })
 }
 
-/** Serve `/metrics` alone on `port` (0: any free one), apart from what the world may reach. Resolves when it listens. */
-export function serveMetrics(port: number, registry: Registry): Promise<Server> {
-  return serve(port, { '/metrics': (res) => sendMetrics(registry, res) })
+/** Serve `/metrics` alone, apart from what the world may reach. Resolves when it listens. */
+export function serveMetrics(place: Place, registry: Registry): Promise<Server> {
+  return serve(place, { '/metrics': (res) => sendMetrics(registry, res) })
 }
 
-function serve(port: number, paths: Record<string, (res: ServerResponse) => void | Promise<void>>): Promise<Server> {
+type Answers = Record<string, (res: ServerResponse) => void | Promise<void>>
+
+function serve({ port, host }: Place, paths: Answers): Promise<Server> {
   const byPath = new Map(Object.entries(paths))
   const server = createServer((req, res) => {
     const found = byPath.get(req.url?.split('?')[0] ?? '')
     if (found) void found(res)
     else res.writeHead(404).end()
   })
-  return new Promise((done, fail) => server.once('error', fail).listen(port, () => done(server)))
+  return new Promise((done, fail) =>
+    server.once('error', fail).listen({ port, ...(host ? { host } : {}) }, () => done(server)),
+  )
 }
 
 function answer(res: ServerResponse, name: string, why: string | null): void {

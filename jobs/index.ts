@@ -1,13 +1,16 @@
+import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type Db } from '../db/client.ts'
 import { InstallationError, joinInstallation } from '../db/embedded.ts'
-import { type Env, EnvError, readEnv } from '../db/env.ts'
+import { type Env, readEnv } from '../db/env.ts'
+import { explained } from '../db/explained.ts'
 import { createLog } from '../db/log.ts'
 import { isMigrated } from '../db/migrate.ts'
 import { openFiles } from '../db/storage.ts'
 import { serveHealth } from './health.ts'
 import { workerMetrics } from './metrics.ts'
 import { networks as allNetworks, type Networks } from './networks/registry.ts'
+import { Outage } from './outage.ts'
 import { createOutbound } from './outbound.ts'
 import type { Point } from './session.ts'
 import { times as realTimes, type Times } from './times.ts'
@@ -39,6 +42,7 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
   const refreshing = connect(databaseUrl, { connections: 2, name: 'refresh' }) // slow ones wait for each other alone
   const options = {
     refreshing: refreshing.db,
+    outage: new Outage(log),
     ...{ db, databaseUrl, times, outbound, metrics, log, at, ring: secretKeys, appUrl: env.appUrl },
     concurrency: env.workerConcurrency,
     networks: networks({ db, appUrl: env.appUrl, plcUrl: env.blueskyPlcUrl }),
@@ -46,9 +50,10 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
   }
   let worker = await startWorker(options)
   const health = { notLive: () => worker.health.notLive(), notReady: () => worker.health.notReady() }
-  const server = await serveHealth(env.workerPort, health, metrics.registry)
+  const server = await serveHealth({ port: env.workerPort, host: env.host }, health, metrics.registry)
   for (;;) {
-    log.info({ owner: worker.owner, health: server.address() }, 'worker runs')
+    const { owner } = worker
+    log.info({ owner, pid: process.pid, host: hostname(), health: server.address() }, 'worker runs')
     const { reason, code, next } = await Promise.race([worker.ended, asked])
     log.info({ reason }, 'worker stops')
     if (next === 'exit at once') process.exit(code)
@@ -69,7 +74,8 @@ async function startedAnew(options: WorkerOptions): Promise<Worker> {
     try {
       return await startWorker(options)
     } catch (error) {
-      options.log.warn({ err: error }, 'a worker could not be started; it is tried again')
+      if (!options.outage.hasBegunWith(error))
+        options.log.warn({ err: error }, 'a worker could not be started; it is tried again')
       await sleep(options.times.reaperMs)
     }
   }
@@ -82,11 +88,13 @@ function signalled(): Promise<End> {
   })
 }
 
-/** Say why the process cannot start, in a sentence where it is the operator's to mend, and exit. */
+/** Say why the process cannot start, and exit. */
 export function failStart(error: unknown): never {
-  const isTheirs = error instanceof EnvError || error instanceof InstallationError
-  process.stderr.write(`${isTheirs ? error.message : error instanceof Error ? error.stack : error}\n`)
+  process.stderr.write(`${explained(error)}\n`)
   process.exit(1)
 }
 
-if (import.meta.main) run({ env: readEnv() }).catch(failStart)
+if (import.meta.main)
+  Promise.resolve()
+    .then(() => run({ env: readEnv() }))
+    .catch(failStart)

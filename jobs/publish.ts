@@ -203,7 +203,8 @@ async function settleFailed(deps: Deps, failed: Extract<Outcome, { kind: 'failed
   const verdict = verdictOf(error, intended)
   const { code, message, status, reply } = verdict
   const ending: Ending = { outcome: code === 'internal' ? 'internal' : verdict.verdict, message, status, reply }
-  if (code === 'internal' || (verdict !== error && !(error instanceof OutboundError)))
+  if (code === 'internal') deps.log.error({ err: error }, 'an attempt failed on our side')
+  else if (verdict !== error && !(error instanceof OutboundError))
     deps.log.error({ err: error }, 'a network failed in a way that it should not')
   await writeFailure(deps, channel, verdict, ending)
   deps.tally.failed()

@@ -137,13 +137,17 @@ async function recordFound(deps: Deps, looking: Looking, publication: Publicatio
 /** A keyed network: send the same bytes with the same key again, after those behind it. It may be out until then. */
 async function repeat(db: Db, looking: Looking, waitMs: number): Promise<void> {
   const later = sql`next_attempt_at = now() + ${ms(waitMs)}, backoff_step = backoff_step + 1`
-  await freeChannel(db, looking, sql`state = 'scheduled', ${later}`)
+  await freeChannel(db, looking, sql`state = 'scheduled', error = ${json(repeatedError)}, ${later}`)
 }
 
 /** Two complete readings did not show it: it is not out, and is prepared and sent anew. */
 async function sendAnew(db: Db, looking: Looking, waitMs: number): Promise<void> {
   const later = sql`next_attempt_at = now() + ${ms(waitMs)}, backoff_step = backoff_step + 1`
-  await freeChannel(db, looking, sql`state = 'scheduled', maybe_out = false, prepared = null, ${later}`)
+  await freeChannel(
+    db,
+    looking,
+    sql`state = 'scheduled', error = ${json(absentError)}, maybe_out = false, prepared = null, ${later}`,
+  )
 }
 
 async function leaveToPerson(db: Db, looking: Looking, error: DeliveryError): Promise<void> {
@@ -175,6 +179,17 @@ async function lookAgain(db: Db, { id, lookToken }: Looking, waitMs: number, was
       where id = ${id} and look_token = ${lookToken} and state = 'uncertain'`)
     await wakeLook(tx, [id])
   })
+}
+
+const repeatedError: DeliveryError = {
+  code: 'outcome_unknown',
+  message: 'Nobody knows whether it went out.',
+  nextStep: 'It is sent again under the same key: if it is there already, it stays one post.',
+}
+const absentError: DeliveryError = {
+  code: 'outcome_unknown',
+  message: 'It was sent and is not there: we looked twice.',
+  nextStep: 'It is sent again.',
 }
 
 function cannotTell(network: Network | undefined, why = ''): DeliveryError {

@@ -45,7 +45,7 @@ export async function runTasks(
 
 // A job that was fetched or done is no loss when PostgreSQL is killed. A connection that it ends must not end the process.
 function queuePool(connectionString: string, log: Logger): Pool {
-  const lost = (err: Error) => log.warn({ err }, 'a connection of the queue was lost')
+  const lost = ({ message }: Error) => log.warn({ reason: message }, 'a connection of the queue was lost')
   const pool = new Pool({ connectionString, max: QueueConnections, options: '-c synchronous_commit=off' })
   return pool.on('error', lost).on('connect', (client) => client.on('error', lost))
 }

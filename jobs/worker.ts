@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import type { TaskList } from 'graphile-worker'
-import type { Logger } from 'pino'
 import { connect, type Db } from '../db/client.ts'
 import { networks as networkRows } from '../db/schema.ts'
 import { alarm } from './alarm.ts'
@@ -11,6 +10,7 @@ import type { Health } from './health.ts'
 import { type Claimed, releaseClaims, renewLeases } from './ledger.ts'
 import { showLife } from './life.ts'
 import { sweepMedia } from './media-sweep.ts'
+import type { Outage } from './outage.ts'
 import { persistently } from './persistently.ts'
 import { deliver, type Gate, openLedger } from './publish.ts'
 import { askBack, dropJob, type Payloads, wakeChannels, wakeLook } from './queue.ts'
@@ -25,7 +25,7 @@ import { type Postman, startPostman } from './webhook.ts'
 
 const LooksAtOnce = 20
 
-export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & { databaseUrl: string; concurrency: number }
+export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & { databaseUrl: string; concurrency: number; outage: Outage }
 
 /**
  * Why a worker can do nothing more, and what then: another one in its place when it has only lost its sign of life, the
@@ -86,10 +86,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const halt = new AbortController()
   const beat = () => life.beat((tx) => renewLeases(tx, times, owner, [...gate.claimed]))
   const timers = [
-    every(times.heartbeatMs, halt.signal, beat, log),
-    every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, log),
-    alarm(databaseUrl, times, log, halt.signal),
-    ...upkeep(deps, reaper.db, heard, halt.signal),
+    every(times.heartbeatMs, halt.signal, beat, options),
+    every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, options),
+    alarm(databaseUrl, options, halt.signal),
+    ...upkeep(deps, options, reaper.db, heard, halt.signal),
   ]
   const stop = async () => {
     await drain(deps, { runner, gate, sends, looks, postman })
@@ -99,15 +99,21 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   return { owner, health: healthOf(options, heard, gate), ended: endOf(runner, lost.promise, gate), stop }
 }
 
-function upkeep(deps: Deps, reaper: Db, heard: Heard, signal: AbortSignal): Promise<void>[] {
+function upkeep(
+  deps: Deps,
+  told: Pick<WorkerOptions, 'outage' | 'log'>,
+  reaper: Db,
+  heard: Heard,
+  signal: AbortSignal,
+): Promise<void>[] {
   const { db, times, owner, tally, log } = deps
   return [
-    every(times.reaperMs, signal, () => tick(deps, reaper, heard), log),
-    every(times.overdueMs / 2, signal, () => tidy(deps, reaper), log),
-    every(times.canaryMs, signal, () => sendCanary(db, owner, heard), log),
-    every(times.minuteMs, signal, () => tally.write(db, owner), log),
-    every(SweepEveryMs, signal, () => sweep(db, signal, log), log),
-    every(SweepEveryMs, signal, () => sweepMedia(deps, signal), log),
+    every(times.reaperMs, signal, () => tick(deps, reaper, heard).then(() => told.outage.isOver()), told),
+    every(times.overdueMs / 2, signal, () => tidy(deps, reaper), told),
+    every(times.canaryMs, signal, () => sendCanary(db, owner, heard), told),
+    every(times.minuteMs, signal, () => tally.write(db, owner), told),
+    every(SweepEveryMs, signal, () => sweep(db, signal, log), told),
+    every(SweepEveryMs, signal, () => sweepMedia(deps, signal), told),
   ]
 }
 
@@ -190,12 +196,17 @@ async function sendCanary(db: Db, owner: string, heard: Heard): Promise<void> {
   }
 }
 
-async function every(ms: number, signal: AbortSignal, work: () => Promise<void>, log: Logger): Promise<void> {
+async function every(
+  ms: number,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+  { outage, log }: Pick<WorkerOptions, 'outage' | 'log'>,
+): Promise<void> {
   while (!signal.aborted) {
     try {
       await work()
     } catch (error) {
-      if (!signal.aborted) log.warn({ err: error }, 'a timer failed; it goes on')
+      if (!signal.aborted && !outage.hasBegunWith(error)) log.warn({ err: error }, 'a timer failed; it goes on')
     }
     await sleep(ms, undefined, { ref: false, signal }).catch(() => {}) // aborted: the loop ends
   }
@@ -221,13 +232,11 @@ function healthOf({ db, times }: WorkerOptions, heard: Heard, gate: Gate): Healt
         return `no job of its own was run for ${canaryWithinMs / 1000} s`
       return null
     },
-    notReady: async () => {
-      if (gate.closed) return 'draining'
-      return db.execute(sql`select 1`).then(
-        () => null,
+    notReady: () =>
+      db.execute(sql`select 1`).then(
+        () => (gate.closed ? 'draining' : null),
         () => 'the database cannot be reached',
-      )
-    },
+      ),
   }
 }
 

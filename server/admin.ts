@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 import { pino } from 'pino'
-import { isDatabaseAway } from '../db/client.ts'
-import { NotRunning, startEmbedded } from '../db/embedded.ts'
+import { InstallationError, NotRunning, startEmbedded } from '../db/embedded.ts'
 import { type Env, readEnv } from '../db/env.ts'
+import { explained } from '../db/explained.ts'
 import { isMigrated, migrate } from '../db/migrate.ts'
 import { checkInvariants } from '../jobs/invariants.ts'
 import { ConnectError } from '../jobs/networks/network.ts'
@@ -154,7 +154,7 @@ async function onRunning<Said>(env: Env, command: Work<Said>): Promise<Said> {
   const { installation, end } = await install(env, 'admin')
   try {
     if (!(await isMigrated(installation.db)))
-      throw new Error('The database is older than this version: run `npm run migrate`.')
+      throw new InstallationError('The database is older than this version: run `npm run migrate`.')
     return await command(installation)
   } finally {
     await end()
@@ -169,13 +169,5 @@ function explain(error: unknown): string {
     return JSON.parse(error.message)
       .map(({ path, message }: { path: string[]; message: string }) => `--${path.join('.')}: ${message}`)
       .join('\n')
-  const { message } = deepest(error)
-  return isDatabaseAway(error) ? `The database cannot be reached: ${message}` : message
-}
-
-// What a query failed by stands below the query.
-function deepest(error: unknown): { message: string } {
-  if (!(error instanceof Error)) return { message: String(error) }
-  if (error.cause instanceof Error) return deepest(error.cause)
-  return error instanceof AggregateError ? deepest(error.errors[0]) : error // a name with several addresses
+  return explained(error)
 }

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { broadcastDevReady } from '@remix-run/node'
 import type { Logger } from 'pino'
-import { InstallationError } from '../db/embedded.ts'
-import { type Env, EnvError, readEnv } from '../db/env.ts'
+import { type Env, readEnv } from '../db/env.ts'
+import { explained } from '../db/explained.ts'
 import { createLog } from '../db/log.ts'
-import { serveMetrics } from '../jobs/health.ts'
+import { type Place, serveMetrics } from '../jobs/health.ts'
 import { createApp, type Phase } from './http.ts'
 import { install } from './installation.ts'
 import { openJournal } from './journal.ts'
@@ -38,7 +38,8 @@ async function main(): Promise<void> {
     env,
   )
   log.info({ address: server.address(), appUrl: env.appUrl }, 'web listens')
-  if (metrics && env.metricsPort !== null) await listenForMetrics(env.metricsPort, metrics, log)
+  if (metrics && env.metricsPort !== null)
+    await listenForMetrics({ port: env.metricsPort, host: env.host }, metrics, log)
   if (env.compilerOrigin) await broadcastDevReady(build, env.compilerOrigin) // and open pages load themselves again
   const stop = async () => {
     if (phase !== 'serving') return
@@ -62,8 +63,8 @@ function listen(server: Server, { port, host }: Env): Promise<Server> {
   })
 }
 
-async function listenForMetrics(port: number, { registry }: WebMetrics, log: Logger): Promise<void> {
-  const server = await serveMetrics(port, registry)
+async function listenForMetrics(place: Place, { registry }: WebMetrics, log: Logger): Promise<void> {
+  const server = await serveMetrics(place, registry)
   log.info({ address: server.address() }, 'metrics are served')
 }
 
@@ -83,11 +84,6 @@ async function close(server: Server): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const isTheirs = error instanceof EnvError || error instanceof InstallationError || isPortTaken(error)
-  process.stderr.write(`${isTheirs ? (error as Error).message : (error as Error)?.stack}\n`)
+  process.stderr.write(`${explained(error)}\n`)
   process.exit(1)
 })
-
-function isPortTaken(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
-}

@@ -2,10 +2,13 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { listen } from '../../db/client.ts'
 import { alarm } from '../../jobs/alarm.ts'
+import { Outage } from '../../jobs/outage.ts'
 import { times } from '../../jobs/times.ts'
 import { someDeliveries } from '../builders.ts'
 import { until } from '../processes.ts'
 import { world } from '../world.ts'
+
+const log = pino({ level: 'silent' })
 
 test('rings once for all that is past, and at the hour of what comes', async () => {
   const w = await world()
@@ -22,7 +25,7 @@ test('rings once for all that is past, and at the hour of what comes', async () 
   rings.length = 0 // it is called once when it begins to listen
 
   const halt = new AbortController()
-  const ended = alarm(w.site.databaseUrl, times, pino({ level: 'silent' }), halt.signal)
+  const ended = alarm(w.site.databaseUrl, { times, log, outage: new Outage(log) }, halt.signal)
   await until(() => rings.some((at) => at >= next.dueAt.getTime()))
 
   expect(rings).toHaveLength(2)

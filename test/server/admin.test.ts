@@ -105,15 +105,6 @@ test('a key that is put in front seals all anew, and one that is missing is told
   expect((await adminWith({ SECRET_KEYS: key }, 'rotate-key')).code).toBe(0)
 })
 
-test('a database that cannot be used is told with its reason, and not by a query', async () => {
-  const nobodyListens = 'postgres://x:x@127.0.0.1:1/x'
-  expect(await adminWith({ DATABASE_URL: nobodyListens }, 'overdue')).toEqual({
-    ...{ code: 1, said: null, refused: 'The database cannot be reached: connect ECONNREFUSED 127.0.0.1:1' },
-  })
-  const missing = await adminWith({ DATABASE_URL: `${w.site.databaseUrl}_not` }, 'overdue')
-  expect(missing.refused).toMatch(/^database ".*_not" does not exist$/)
-})
-
 test('what is not there is told in a sentence', async () => {
   expect((await admin('show', 'nope')).refused).toBe('There is no such delivery or post.')
   expect((await admin('retry', 'nope')).refused).toBe('There is no such delivery.')
