@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
 import { sql } from 'drizzle-orm'
 import { describe, expect, inject, test } from 'vitest'
 import { connect as connectDb } from '../../db/client.ts'
+import { aDoor } from '../door.ts'
 import { kinds } from '../fake-network.ts'
 import { until } from '../processes.ts'
 import { deliveryOf, untilPublished, type World } from '../world.ts'
@@ -62,8 +61,8 @@ describe.concurrent('a worker that loses its connections', () => {
 
   test('cut without a reset: another takes over, nothing is sent twice, and its health says so or it ends', async (context) => {
     const w = await ownWorld(context)
-    const way = await aWay(w.site.databaseUrl)
-    context.onTestFinished(way.end)
+    const way = await aDoor(w.site.databaseUrl)
+    context.onTestFinished(way.shut)
     const cut = await w.worker({ env: { DATABASE_URL: way.url } })
     const { ids, answer } = await underWay(w)
     way.silence()
@@ -115,34 +114,3 @@ describe.concurrent('a worker that loses its connections', () => {
     await assertInvariants(w)
   })
 })
-
-/** A way to PostgreSQL that can fall silent: nothing more passes, and nobody hears that the connections are gone. */
-async function aWay(to: string) {
-  const { hostname, port } = new URL(to)
-  const sockets = new Set<Socket>()
-  let isSilent = false
-  const server = createServer((socket) => {
-    const there = connect(Number(port), hostname)
-    for (const [from, other] of [
-      [socket, there],
-      [there, socket],
-    ] as const) {
-      sockets.add(from)
-      from.on('error', () => {}).on('data', (bytes) => void (isSilent || other.write(bytes)))
-      from.on('close', () => isSilent || other.destroy())
-    }
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = new URL(to)
-  url.host = `127.0.0.1:${(server.address() as { port: number }).port}`
-  return {
-    url: url.href,
-    silence: () => {
-      isSilent = true
-    },
-    async end() {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-    },
-  }
-}

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aChannel, anOrganisation } from '../builders.ts'
 import { testDatabase } from '../database.ts'
+import { aDoor } from '../door.ts'
 import { type Site, type Started, startWeb, testSite, until } from '../processes.ts'
 import { aBrowser } from './browser.ts'
-import { aDoor } from './door.ts'
 import { callApi, expectProblem } from './web.ts'
 
 let database: Awaited<ReturnType<typeof testDatabase>>

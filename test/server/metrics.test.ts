@@ -3,10 +3,10 @@ import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aChannel, aDelivery, anOrganisation } from '../builders.ts'
 import { testDatabase } from '../database.ts'
+import { aDoor } from '../door.ts'
 import { startWeb, testSite, until } from '../processes.ts'
 import { metricsUrlOf, scrape } from '../scrape.ts'
 import { aBrowser } from './browser.ts'
-import { aDoor } from './door.ts'
 import { openWeb, type Web } from './web.ts'
 
 let w: Web
@@ -89,19 +89,27 @@ test('each request is measured by the pattern of its route and the class of its 
     return scraped.figure(requests, { method: 'POST', route: '/oauth/token', status: '4xx' }) ? scraped : null
   })
 
-  const counted = (method: string, route: string, status: string) => figure(requests, { method, route, status })
-  expect(counted('GET', '/public/v1/channels', '2xx')).toBe(2)
-  expect(counted('GET', '/public/v1/channels', '4xx')).toBe(1)
-  expect(counted('other', '/public/v1/channels', '4xx')).toBe(1)
-  expect(counted('GET', '/public/v1/posts/:id', '4xx')).toBe(1)
-  expect(counted('POST', '/signup', '3xx')).toBe(1)
-  expect(counted('GET', '/', '2xx')).toBe(1)
-  expect(counted('GET', '/posts/:id', '4xx')).toBe(1)
-  expect(counted('GET', '/settings/developers/access', '2xx')).toBe(1)
-  expect(counted('GET', '/feeds/:channelId/atom.xml', '4xx')).toBe(1)
-  expect(counted('GET', '/files/:key', '4xx')).toBe(1)
-  expect(counted('GET', 'static', '2xx')).toBe(1)
-  expect(counted('GET', 'unknown', '4xx')).toBe(5)
+  const counts = [
+    ['GET', '/public/v1/channels', '2xx', 2],
+    ['GET', '/public/v1/channels', '4xx', 1],
+    ['other', '/public/v1/channels', '4xx', 1],
+    ['GET', '/public/v1/posts/:id', '4xx', 1],
+    ['POST', '/signup', '3xx', 1],
+    ['GET', '/', '2xx', 1],
+    ['GET', '/posts/:id', '4xx', 1],
+    ['GET', '/settings/developers/access', '2xx', 1],
+    ['GET', '/feeds/:channelId/atom.xml', '4xx', 1],
+    ['GET', '/files/:key', '4xx', 1],
+    ['GET', 'static', '2xx', 1],
+    ['GET', 'unknown', '4xx', 5],
+  ] as const
+  const counted = counts.map(([method, route, status]) => [
+    method,
+    route,
+    status,
+    figure(requests, { method, route, status }),
+  ])
+  expect(counted).toEqual(counts)
   const routes = new Set([...text.matchAll(/route="([^"]*)"/g)].map(([, route]) => route))
   expect(routes).not.toContain('/readyz')
   for (const secret of [w.organisationId, postId, 'wp-login', '.env', w.key]) expect(text).not.toContain(secret)

@@ -10,9 +10,9 @@ import { createKey } from '../../server/keys.ts'
 import { type Route, routes } from '../../server/routes.ts'
 import { aPhoto } from '../builders.ts'
 import { testDatabase } from '../database.ts'
+import { aDoor } from '../door.ts'
 import { startWeb, testSite } from '../processes.ts'
 import { type Documented, readDocument } from './documented.ts'
-import { aDoor } from './door.ts'
 import { type Answer, type Call, callApi, type Web, webWithChannel } from './web.ts'
 
 // Each refusal that the OpenAPI document names for a route is brought about, and must be as it says.

@@ -1,10 +1,14 @@
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
-/** A way to the tests' PostgreSQL that can be shut: connections break off, and new ones are refused. */
+/**
+ * A way to the tests' PostgreSQL that can be shut: connections break off, and new ones are refused. Or fall silent: nothing
+ * more passes, and nobody hears that the connections are gone.
+ */
 export async function aDoor(url: string) {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()
+  let isSilent = false
   const server: Server = createServer((socket) => {
     const there = connect(Number(port), hostname)
     for (const [one, other] of [
@@ -12,8 +16,8 @@ export async function aDoor(url: string) {
       [there, socket],
     ] as const) {
       sockets.add(one)
-      one.on('error', () => {}).on('close', () => sockets.delete(one) && other.destroy())
-      one.pipe(other)
+      one.on('error', () => {}).on('data', (bytes) => void (isSilent || other.write(bytes)))
+      one.on('close', () => sockets.delete(one) && (isSilent || other.destroy()))
     }
   })
   const open = async (at: number) => {
@@ -27,6 +31,9 @@ export async function aDoor(url: string) {
   return {
     url: through.href,
     open: () => open(own),
+    silence: () => {
+      isSilent = true
+    },
     shut: async () => {
       server.close()
       for (const socket of sockets) socket.destroy()
