@@ -50,7 +50,7 @@ describe.concurrent('a worker that loses its connections', () => {
       expect(await deliveryOf(w.db, ids[kind])).toMatchObject({ crashCount: 0 })
     }
     const owners = await until(() => {
-      const seen = [...cut.log().matchAll(/"owner":"(pool-\w+)","health"/g)].map(([, owner]) => owner)
+      const seen = [...cut.log().matchAll(/"owner":"(pool-\w+)","pid"/g)].map(([, owner]) => owner)
       return seen.length >= 2 && seen
     })
     expect(new Set(owners).size).toBe(owners.length)
