@@ -45,7 +45,7 @@ test('while the operator has paused a channel, its row and its posts say that th
   await page.getByLabel('Text', { exact: true }).fill('Waits')
   await page.getByLabel('Date').fill(new Date(Date.now() + 9 * 86_400_000).toISOString().slice(0, 10))
   await page.getByRole('button', { name: 'Schedule' }).click()
-  await page.getByText('Scheduled; it waits, since the operator has paused this channel').waitFor()
+  await page.getByText('Scheduled; it waits, since the operator has stopped sending').waitFor()
   await here.db.execute(sql`update channels set paused_at = null where id = ${paused}`)
   await page.reload()
   expect(await page.getByText('it waits').count()).toBe(0)
