@@ -5,17 +5,21 @@ import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { testDatabase } from '../database.ts'
 
 // A process that cannot start says why in one line, whichever it is.
 
+let database: Awaited<ReturnType<typeof testDatabase>>
 let dataDir: string
 let taken: Server
 beforeAll(async () => {
+  database = await testDatabase()
   dataDir = await mkdtemp(join(tmpdir(), 'punctual-explained-'))
   taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
 })
 afterAll(async () => {
+  await database.end()
   taken.close()
   await rm(dataDir, { recursive: true })
 })
@@ -26,7 +30,7 @@ async function saidBy(script: string, settings: Record<string, string>, args: st
     cwd: resolve(import.meta.dirname, '../..'),
     env: {
       ...{ PATH: process.env.PATH ?? '', NODE_ENV: 'production', LOG_LEVEL: 'silent', DATA_DIR: dataDir },
-      ...{ DATABASE_URL: `${inject('postgres')}/migrated`, SECRET_KEYS: Buffer.alloc(32).toString('base64') },
+      ...{ DATABASE_URL: database.url, SECRET_KEYS: Buffer.alloc(32).toString('base64') },
       ...{ APP_URL: 'http://localhost:1', PORT: '0', ...settings },
     },
     stdio: ['ignore', 'ignore', 'pipe'],
