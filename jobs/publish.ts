@@ -110,29 +110,32 @@ async function outcomeOf(deps: Deps, ledger: Ledger, gate: Gate, claimed: Claime
 }
 
 async function prepare(deps: Deps, network: Network, claimed: Claimed): Promise<string> {
-  const signal = AbortSignal.timeout(deps.times.prepareMs)
-  const session = openSession(deps, claimed, signal)
   const content = contentOf(deps, claimed)
-  const prepared = await Promise.race([network.prepare(content, claimed.publishKey, session), over(signal)])
+  const prepared = await within(deps.times.prepareMs, (signal) =>
+    network.prepare(content, claimed.publishKey, openSession(deps, claimed, signal)),
+  )
   return JSON.stringify(prepared)
 }
 
 /** One call, over within 15 s; `deps.outbound` keeps the deadline of its first byte. */
-async function send(deps: Deps, network: Network, claimed: Claimed, prepared: string): Promise<Publication> {
-  const signal = AbortSignal.timeout(deps.times.sendMs)
-  const session = openSession(deps, claimed, signal)
+function send(deps: Deps, network: Network, claimed: Claimed, prepared: string): Promise<Publication> {
   const delivery = { publishKey: claimed.publishKey, prepared: JSON.parse(prepared) as unknown }
-  return Promise.race([network.send(delivery, session), over(signal)])
+  return within(deps.times.sendMs, (signal) => network.send(delivery, openSession(deps, claimed, signal)))
 }
 
-function over(signal: AbortSignal): Promise<never> {
-  return new Promise((_, fail) =>
-    signal.addEventListener(
-      'abort',
-      () => fail(new PublishError('unknown', 'It took too long.', { code: 'timeout' })),
-      { once: true },
-    ),
-  )
+// No AbortSignal.timeout: one that is listened to stays, with all that hangs on it, until its time is over, long after the call.
+async function within<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const halt = new AbortController()
+  const over = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    over.reject(new PublishError('unknown', 'It took too long.', { code: 'timeout' }))
+    halt.abort(new DOMException('It took too long.', 'TimeoutError'))
+  }, ms)
+  try {
+    return await Promise.race([call(halt.signal), over.promise])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 function networkOf({ networks }: Deps, { network }: Claimed): Network {
