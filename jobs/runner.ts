@@ -7,8 +7,8 @@ const PollMs = 1000 // the alarm makes it punctual
 const QueueConnections = 4 // the local queue fetches and completes in batches
 const FetchedAhead = 200 // a wake-up is answered at once, so none waits here
 
-/** The running queue. `promise` settles when it has ended. */
-export type Queue = { promise: Promise<void>; stop: () => Promise<void> }
+/** The running queue. `ended` resolves with why, once it has; `hasLostConnection`: PostgreSQL or the way to it ended one. */
+export type Queue = { ended: Promise<{ why: string; hasLostConnection: boolean }>; stop: () => Promise<void> }
 
 /** Start graphile-worker. `tasks` and `before` are called with the pool's id before it can take a job. */
 export async function runTasks(
@@ -30,13 +30,21 @@ export async function runTasks(
         await task?.(payload, helpers)
       }
   })
-  const pgPool = queuePool(databaseUrl, log)
+  let hasLostConnection = false
+  const pgPool = queuePool(databaseUrl, ({ message }) => {
+    hasLostConnection = true
+    log.warn({ reason: message }, 'a connection of the queue was lost')
+  })
   let runner: Runner | undefined
   const stop = () => Promise.resolve(runner?.stop()).finally(() => pgPool.end())
   try {
     runner = await runQueue({ pgPool, taskList, events, noHandleSignals: true, ...settings(concurrency, log) })
     await ready
-    return { promise: runner.promise, stop }
+    const ended = runner.promise.then(
+      () => 'the queue ended',
+      (error: Error) => `the queue failed: ${error.message}`,
+    )
+    return { ended: ended.then((why) => ({ why, hasLostConnection })), stop }
   } catch (error) {
     await stop()
     throw error
@@ -44,8 +52,7 @@ export async function runTasks(
 }
 
 // A job that was fetched or done is no loss when PostgreSQL is killed. A connection that it ends must not end the process.
-function queuePool(connectionString: string, log: Logger): Pool {
-  const lost = ({ message }: Error) => log.warn({ reason: message }, 'a connection of the queue was lost')
+function queuePool(connectionString: string, lost: (error: Error) => void): Pool {
   const pool = new Pool({ connectionString, max: QueueConnections, options: '-c synchronous_commit=off' })
   return pool.on('error', lost).on('connect', (client) => client.on('error', lost))
 }

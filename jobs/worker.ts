@@ -213,11 +213,13 @@ async function every(
 }
 
 async function endOf(runner: Queue, lost: Promise<End>, gate: Gate): Promise<End> {
+  // A queue that cannot write down that jobs are done ends itself: with its connection that is no reason for more.
   const ended = await Promise.race<End>([
-    runner.promise.then(
-      () => ({ reason: 'the queue ended', code: 1, next: 'exit' }),
-      (error: Error) => ({ reason: `the queue failed: ${error.message}`, code: 1, next: 'exit' }),
-    ),
+    runner.ended.then(({ why, hasLostConnection }) => ({
+      reason: why,
+      code: 1,
+      next: hasLostConnection ? 'another' : 'exit',
+    })),
     lost,
   ])
   return gate.closed ? { reason: 'stopped', code: 0, next: 'exit' } : ended
