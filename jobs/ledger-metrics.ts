@@ -100,6 +100,12 @@ function reading(db: Db, log: Logger): () => Promise<Figures | null> {
   }
 }
 
+/** SQL: the channel `c`, whose network is `n` if it has a row, could take what is due. */
+export const isFree = sql`(
+  (c.paused_until is null or c.paused_until <= now()) and c.paused_at is null and n.paused_at is null
+  and not exists (
+    select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain')))`
+
 const CountAtMost = 100_000 // after a long standstill; more would take longer than it is worth
 
 // Each part goes by a partial index, so a million posts that wait for their hour cost nothing. No parameters: the
@@ -114,9 +120,7 @@ async function readLedger(db: Db): Promise<Figures> {
     ), free as (
       select greatest(w.since, c.paused_until) as since
       from waiting w join channels c on c.id = w.channel_id left join networks n on n.name = c.network
-      where (c.paused_until is null or c.paused_until <= now()) and c.paused_at is null and n.paused_at is null
-        and not exists (
-          select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain'))
+      where ${isFree}
     ), under_way as (
       select count(*) filter (where state = 'claimed') as claimed, count(*) filter (where state = 'sending') as sending
       from deliveries where state in ('claimed', 'sending')
