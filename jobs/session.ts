@@ -6,6 +6,7 @@ import { type KeyRing, open, type Place, seal } from '../db/sealed.ts'
 import type { WorkerMetrics } from './metrics.ts'
 import { type Credential, type Network, PublishError, type Session } from './networks/network.ts'
 import type { Networks } from './networks/registry.ts'
+import type { Outage } from './outage.ts'
 import type { Outbound } from './outbound.ts'
 import type { Tally } from './tally.ts'
 import type { Times } from './times.ts'
@@ -23,6 +24,7 @@ export type Deps = {
   appUrl: string
   metrics: WorkerMetrics
   log: Logger
+  outage: Outage // what the process says of its database, once
   tally: Tally
   at: (point: Point) => void // told of each point at which a process may end; tests end it there
 }

@@ -10,7 +10,6 @@ import type { Health } from './health.ts'
 import { type Claimed, releaseClaims, renewLeases } from './ledger.ts'
 import { showLife } from './life.ts'
 import { sweepMedia } from './media-sweep.ts'
-import type { Outage } from './outage.ts'
 import { persistently } from './persistently.ts'
 import { deliver, type Gate, openLedger } from './publish.ts'
 import { askBack, dropJob, type Payloads, wakeChannels, wakeLook } from './queue.ts'
@@ -25,7 +24,7 @@ import { type Postman, startPostman } from './webhook.ts'
 
 const LooksAtOnce = 20
 
-export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & { databaseUrl: string; concurrency: number; outage: Outage }
+export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & { databaseUrl: string; concurrency: number }
 
 /**
  * Why a worker can do nothing more, and what then: another one in its place when it has only lost its sign of life, the
@@ -86,10 +85,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const halt = new AbortController()
   const beat = () => life.beat((tx) => renewLeases(tx, times, owner, [...gate.claimed]))
   const timers = [
-    every(times.heartbeatMs, halt.signal, beat, options),
-    every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, options),
-    alarm(databaseUrl, options, halt.signal),
-    ...upkeep(deps, options, reaper.db, heard, halt.signal),
+    every(times.heartbeatMs, halt.signal, beat, deps),
+    every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, deps),
+    alarm(databaseUrl, deps, halt.signal),
+    ...upkeep(deps, reaper.db, heard, halt.signal),
   ]
   const stop = async () => {
     await drain(deps, { runner, gate, sends, looks, postman })
@@ -99,21 +98,15 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   return { owner, health: healthOf(options, heard, gate), ended: endOf(runner, lost.promise, gate), stop }
 }
 
-function upkeep(
-  deps: Deps,
-  told: Pick<WorkerOptions, 'outage' | 'log'>,
-  reaper: Db,
-  heard: Heard,
-  signal: AbortSignal,
-): Promise<void>[] {
+function upkeep(deps: Deps, reaper: Db, heard: Heard, signal: AbortSignal): Promise<void>[] {
   const { db, times, owner, tally, log } = deps
   return [
-    every(times.reaperMs, signal, () => tick(deps, reaper, heard).then(() => told.outage.isOver()), told),
-    every(times.overdueMs / 2, signal, () => tidy(deps, reaper), told),
-    every(times.canaryMs, signal, () => sendCanary(db, owner, heard), told),
-    every(times.minuteMs, signal, () => tally.write(db, owner), told),
-    every(SweepEveryMs, signal, () => sweep(db, signal, log), told),
-    every(SweepEveryMs, signal, () => sweepMedia(deps, signal), told),
+    every(times.reaperMs, signal, () => tick(deps, reaper, heard), deps),
+    every(times.overdueMs / 2, signal, () => tidy(deps, reaper), deps),
+    every(times.canaryMs, signal, () => sendCanary(db, owner, heard), deps),
+    every(times.minuteMs, signal, () => tally.write(db, owner), deps),
+    every(SweepEveryMs, signal, () => sweep(db, signal, log), deps),
+    every(SweepEveryMs, signal, () => sweepMedia(deps, signal), deps),
   ]
 }
 
@@ -164,6 +157,7 @@ async function wakeFor(
 async function tick(deps: Deps, db: Db, heard: Heard): Promise<void> {
   heard.reaperAt = Date.now()
   const { dead, taken } = await reap(deps, db)
+  deps.outage.isOver()
   deps.metrics.takenOver(taken.length)
   for (const { id: delivery, attemptNo: attempt, organisationId: organisation, postId: post, state } of taken)
     deps.log.warn({ organisation, post, delivery, attempt, state }, 'taken from a worker that is gone')
@@ -200,7 +194,7 @@ async function every(
   ms: number,
   signal: AbortSignal,
   work: () => Promise<void>,
-  { outage, log }: Pick<WorkerOptions, 'outage' | 'log'>,
+  { outage, log }: Pick<Deps, 'outage' | 'log'>,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
