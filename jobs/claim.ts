@@ -32,16 +32,16 @@ export async function claimHeads(
 ): Promise<Map<string, Claim>> {
   const claims = new Map<string, Claim>()
   const rows = await db.transaction(async (tx) => {
-    const seen = await lockChannels(tx, channelIds)
+    const seen = await lockChannels(tx, owner, channelIds)
     for (const channel of seen) claims.set(channel.id, withoutLock(channel))
-    const locked = seen.flatMap(({ id, isLocked }) => (isLocked ? [id] : []))
+    const locked = seen.filter(({ isLocked }) => isLocked)
     return locked.length > 0 ? claimLocked(tx, times, owner, locked) : []
   })
   for (const row of rows) claims.set(row.channelId, claimOf(row))
   return claims
 }
 
-type Seen = { id: string; underWay: string | null; isLocked: boolean }
+type Seen = { id: string; underWay: string | null; isLocked: boolean; isRoomy: boolean }
 
 function withoutLock({ underWay }: Seen): Claim {
   if (underWay === null) return 'locked'
@@ -57,24 +57,38 @@ function claimOf(row: Row): Claim {
   return isElsewhere ? 'elsewhere' : 'nothing'
 }
 
-// Locks in the order of all: networks that have a cap, then channels by id. Who waits for somebody else's lock would
-// keep all other channels waiting, so a channel that is locked is left for the next time, as is one that is under way.
-// The commit of a claim need not wait for the disk: that of the intent does, and what is lost before it was never sent.
-async function lockChannels(tx: Tx, channelIds: string[]): Promise<Seen[]> {
+// The most that can be under way on a network: no worker has more than half of its places there (jobs/dispatch.ts).
+// Null for an owner that is taken for dead.
+const mostAtOnce = (owner: string) =>
+  sql`(select sum((concurrency + 1) / 2) from workers having bool_or(owner = ${owner}))`
+
+// Locks in the order of all: networks that have a cap, then channels by id. A cap that all workers together cannot reach is
+// shared: that keeps out only those who, with a worker more, must count what is under way. Who waits for somebody else's
+// lock would keep all other channels waiting, so a channel that is locked is left for the next time, as is one that is under
+// way. The commit of a claim need not wait for the disk: that of the intent does, and what is lost before it was never sent.
+async function lockChannels(tx: Tx, owner: string, channelIds: string[]): Promise<Seen[]> {
   const rows = await tx.execute<Seen>(sql`
     with seen as materialized (
       select c.id, c.network, (${underWayOn(sql`c`)}) as under_way from channels c where c.id = any(${sql.param(channelIds)}::uuid[])
     ), capped as materialized (
-      select n.name from networks n where n.at_once is not null and n.name in (select network from seen where under_way is null)
+      select n.name, coalesce(n.at_once >= ${mostAtOnce(owner)}, false) as is_roomy from networks n
+      where n.at_once is not null and n.name in (select network from seen where under_way is null)
+    ), shared as materialized (
+      select n.name from networks n where n.name in (select name from capped where is_roomy) order by n.name for share skip locked
+    ), counted as materialized (
+      select n.name from networks n where n.name in (select name from capped where not is_roomy)
       order by n.name for no key update skip locked
     ), locked as materialized (
       select c.id from channels c
       where c.id in (select id from seen where under_way is null)
         and not exists (
-          select from networks n where n.name = c.network and n.at_once is not null and n.name not in (select name from capped))
+          select from capped n where n.name = c.network
+            and n.name not in (select name from shared union all select name from counted))
       order by c.id for no key update of c skip locked
     )
-    select s.id, s.under_way as "underWay", l.id is not null as "isLocked", set_config('synchronous_commit', 'off', true),
+    select
+      s.id, s.under_way as "underWay", l.id is not null as "isLocked", s.network in (select name from shared) as "isRoomy",
+      set_config('synchronous_commit', 'off', true),
       set_config('idle_in_transaction_session_timeout', '5s', true) -- a host that vanishes keeps these locks no longer
     from seen s left join locked l using (id)`)
   return [...rows]
@@ -91,19 +105,25 @@ type Row = Omit<Claimed, 'id'> & {
   isLate: boolean
 }
 
-// A statement of its own, after the locks: it sees what was committed before them.
-async function claimLocked(tx: Tx, times: Times, owner: string, channelIds: string[]): Promise<Row[]> {
+// A statement of its own, after the locks: it sees what was committed before them. A network that is no longer roomy has
+// no room for those who share its lock: they take it anew.
+async function claimLocked(tx: Tx, times: Times, owner: string, locked: Seen[]): Promise<Row[]> {
+  const roomy = locked.flatMap(({ id, isRoomy }) => (isRoomy ? [id] : []))
   const rows = await tx.execute<Row>(sql`
     with open as materialized (
       select c.*, n.at_once,
         (c.paused_until > now() or c.paused_at is not null or n.paused_at is not null or ${isStopped}) is true as paused,
         (${underWayOn(sql`c`)}) as under_way
-      from channels c left join networks n on n.name = c.network where c.id = any(${sql.param(channelIds)}::uuid[])
+      from channels c left join networks n on n.name = c.network where c.id = any(${sql.param(locked.map(({ id }) => id))}::uuid[])
     ), taken as materialized (
-      select c.network, count(*) from deliveries d join channels c on c.id = d.channel_id
+      select c.network, count(*), count(*) filter (where d.lease_owner not in (select owner from workers)) as ownerless
+      from deliveries d join channels c on c.id = d.channel_id
       where d.state in ('claimed', 'sending') and exists (select from open where at_once is not null) group by c.network
     ), head as materialized (
-      select o.id as channel_id, h.id, h.crash_count > 0 as is_suspect, o.at_once - coalesce(t.count, 0) as room,
+      select o.id as channel_id, h.id, h.crash_count > 0 as is_suspect, case
+          when o.at_once >= ${mostAtOnce(owner)} + coalesce(t.ownerless, 0) then null
+          when o.id = any(${sql.param(roomy)}::uuid[]) then 0
+          else o.at_once - coalesce(t.count, 0) end as room,
         row_number() over (partition by o.network order by h.due_at, h.id) as place,
         row_number() over (partition by h.crash_count > 0 order by h.ready_at, h.id) as suspect_place
       from open o left join taken t on t.network = o.network, lateral (

@@ -2,11 +2,12 @@ import type { Logger } from 'pino'
 
 // What this worker turns to next: which channel's delivery to send, which uncertain one to look for. Wake-ups name them;
 // each that is named waits here for its turn, is claimed together with others, and takes its place at the end again
-// after one piece of work, until nothing of it is due.
+// after one piece of work, until nothing of it is due. What another worker proved to be at waits in a second line, behind
+// everything else: workers that each go down channels of their own do not stand in one another's way (docs/decisions/021).
 
 const ClaimsAtOnce = 100 // in one statement
 // How long something rests that could not be claimed.
-const RestMs = { locked: 10, elsewhere: 100, full: 100 }
+const RestMs = { locked: 10, elsewhere: 500, full: 100 }
 
 /**
  * Why nothing was claimed. `locked`: somebody is changing something of it, which is soon over; `elsewhere`: another worker
@@ -16,6 +17,8 @@ const RestMs = { locked: 10, elsewhere: 100, full: 100 }
 export type NotClaimed = keyof typeof RestMs | 'nothing'
 
 type Turn = { id: string; network: string; isWokenAgain: boolean }
+
+type Line = Map<string, Map<string, Turn>> // by network, each in the order in which they came
 
 type Work<C> = {
   concurrency: number
@@ -32,7 +35,8 @@ type Work<C> = {
  */
 export class Dispatch<C extends object> {
   readonly #work: Work<C>
-  readonly #waiting = new Map<string, Map<string, Turn>>() // by network, each in the order in which they came
+  readonly #waiting: Line = new Map()
+  readonly #elsewhere: Line = new Map()
   readonly #busy = new Map<string, Turn>()
   readonly #resting = new Map<string, NodeJS.Timeout>()
   readonly #running = new Map<string, number>() // by network
@@ -60,16 +64,18 @@ export class Dispatch<C extends object> {
 
   /** What others must be woken for when this worker has ended. */
   left(): string[] {
-    const waiting = [...this.#waiting.values()].flatMap((turns) => [...turns.keys()])
+    const lines = [...this.#waiting.values(), ...this.#elsewhere.values()]
+    const waiting = lines.flatMap((turns) => [...turns.keys()])
     return [...new Set([...waiting, ...this.#resting.keys(), ...this.#busy.keys()])]
   }
 
-  #enqueue(turn: Turn): void {
+  #enqueue(turn: Turn, line = this.#waiting): void {
     clearTimeout(this.#resting.get(turn.id))
     this.#resting.delete(turn.id)
-    const ofNetwork = this.#waiting.get(turn.network) ?? new Map<string, Turn>()
+    this.#elsewhere.get(turn.network)?.delete(turn.id)
+    const ofNetwork = line.get(turn.network) ?? new Map<string, Turn>()
     if (!ofNetwork.has(turn.id)) ofNetwork.set(turn.id, { ...turn, isWokenAgain: false })
-    this.#waiting.set(turn.network, ofNetwork)
+    line.set(turn.network, ofNetwork)
     this.#turn()
   }
 
@@ -85,28 +91,35 @@ export class Dispatch<C extends object> {
     this.#claiming = null
   }
 
-  // Networks take turns, each with its oldest turn, as long as there is room.
+  // As long as there is room: the oldest turn of the network that has the fewest places.
   #take(): Turn[] {
     const taken: Turn[] = []
-    for (let found = !this.#closed; found && taken.length < ClaimsAtOnce; ) {
-      found = false
-      for (const [network, turns] of this.#waiting) {
-        const [turn] = turns.values()
-        if (!turn || !this.#hasRoom(network)) continue
-        turns.delete(turn.id)
-        this.#busy.set(turn.id, turn)
-        this.#running.set(network, (this.#running.get(network) ?? 0) + 1)
-        taken.push(turn)
-        found = true
-      }
+    while (!this.#closed && taken.length < ClaimsAtOnce) {
+      const turn = this.#next(this.#waiting) ?? this.#next(this.#elsewhere)
+      if (!turn) break
+      this.#busy.set(turn.id, turn)
+      this.#running.set(turn.network, this.#runningOn(turn.network) + 1)
+      taken.push(turn)
     }
     return taken
+  }
+
+  #next(line: Line): Turn | undefined {
+    const open = [...line].filter(([network, turns]) => turns.size > 0 && this.#hasRoom(network))
+    const [first] = open.sort(([a], [b]) => this.#runningOn(a) - this.#runningOn(b))
+    const [turn] = first?.[1].values() ?? []
+    if (turn) line.get(turn.network)?.delete(turn.id)
+    return turn
+  }
+
+  #runningOn(network: string): number {
+    return this.#running.get(network) ?? 0
   }
 
   #hasRoom(network: string): boolean {
     const { concurrency } = this.#work
     if (this.#full.has(network)) return false
-    return this.#busy.size < concurrency && (this.#running.get(network) ?? 0) < Math.ceil(concurrency / 2)
+    return this.#busy.size < concurrency && this.#runningOn(network) < Math.ceil(concurrency / 2)
   }
 
   async #claim(turns: Turn[]): Promise<Map<string, C | NotClaimed>> {
@@ -129,12 +142,13 @@ export class Dispatch<C extends object> {
     this.#leave(turn)
     if (claim === 'full') this.#restNetwork(turn)
     else if (turn.isWokenAgain) this.#enqueue(turn)
-    else if (claim !== 'nothing') this.#rest(turn, RestMs[claim])
+    else if (claim === 'elsewhere') this.#rest(turn, RestMs.elsewhere, this.#elsewhere)
+    else if (claim === 'locked') this.#rest(turn, RestMs.locked, this.#waiting)
   }
 
   #leave(turn: Turn): void {
     this.#busy.delete(turn.id)
-    this.#running.set(turn.network, this.#running.get(turn.network)! - 1)
+    this.#running.set(turn.network, this.#runningOn(turn.network) - 1)
   }
 
   // All of it waits in line, and none of it asks for a place meanwhile.
@@ -145,11 +159,11 @@ export class Dispatch<C extends object> {
     this.#enqueue(turn)
   }
 
-  #rest(turn: Turn, ms: number): void {
+  #rest(turn: Turn, ms: number, line: Line): void {
     clearTimeout(this.#resting.get(turn.id))
     this.#resting.set(
       turn.id,
-      setTimeout(() => this.#enqueue(turn), ms),
+      setTimeout(() => this.#enqueue(turn, line), ms),
     )
   }
 }

@@ -41,6 +41,65 @@ test('however many workers there are, no more go to a network at once than its c
   expect(w.fake.posts).toHaveLength(30)
 })
 
+test('a worker more, with whom the cap can be reached, begins to count what the others have under way', async () => {
+  await limit(w.db, 'readable', 4)
+  const env = { WORKER_CONCURRENCY: '4' } // two of them on one network
+  let atOnce = 0
+  let most = 0
+  w.fake.behave = async (_request, { show, reply }) => {
+    most = Math.max(most, ++atOnce)
+    await sleep(50)
+    atOnce--
+    reply(200, { id: show() })
+  }
+  const ids = await due('readable', 12, 40)
+  await Promise.all([w.worker({ env }), w.worker({ env })])
+  await until(() => w.fake.posts.length > 0)
+  await w.worker({ env })
+  expect(w.fake.posts.length).toBeLessThan(400)
+  await untilPublished(w.db, ids)
+  expect(most).toBe(4)
+})
+
+test('who counts waits for those who need not, and these for it', async () => {
+  await limit(w.db, 'readable', 3)
+  await w.db.execute(sql`
+    insert into workers (owner, host, pid, concurrency, seen_at) values ('a', 'host', 1, 2, now() + interval '1 hour'), ('b', 'host', 2, 4, now() + interval '1 hour')`)
+  const [one, two, three, four, five] = await due('readable', 5, 1)
+  const networkOf = sql`select from networks where name = 'readable'`
+  const claim = async (id: string) => (await claimOne(w.db, 'a', id)) !== null
+  await w.db.transaction(async (tx) => {
+    await tx.execute(sql`${networkOf} for share`)
+    expect(await claim(one!)).toBe(true)
+  })
+  await w.db.transaction(async (tx) => {
+    await tx.execute(sql`${networkOf} for no key update`)
+    expect(await claim(two!)).toBe(false)
+  })
+  await w.db.execute(sql`
+    insert into workers (owner, host, pid, concurrency, seen_at) values ('c', 'host', 3, 2, now() + interval '1 hour')`)
+  await w.db.transaction(async (tx) => {
+    await tx.execute(sql`${networkOf} for share`)
+    expect(await claim(three!)).toBe(false)
+  })
+  expect([await claim(three!), await claim(four!), await claim(five!)]).toEqual([true, true, false])
+})
+
+test('networks take turns: of three that are behind none waits for the others', async () => {
+  const atOnce: Behaviour = (_request, { show, reply }) => reply(200, { id: show() })
+  w.fake.behave = async (request, answer) => {
+    await sleep(20)
+    await atOnce(request, answer)
+  }
+  const names = ['readable', 'blind', 'keyed']
+  const ids = (await Promise.all(names.map((name) => due(name, 8, 6)))).flat()
+  await w.worker({ env: { WORKER_CONCURRENCY: '4' } })
+  await until(() => w.fake.posts.length >= 72)
+  for (const name of names)
+    expect(w.fake.received.filter(({ network }) => network === name).length, name).toBeGreaterThan(16)
+  await untilPublished(w.db, ids)
+})
+
 test('a network that hangs takes at most half of the places: another one goes on', async () => {
   const answers: (() => void)[] = []
   const atOnce: Behaviour = (_request, { show, reply }) => reply(200, { id: show() })
