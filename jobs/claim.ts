@@ -7,9 +7,10 @@ import { isStopped } from './pause.ts'
 import type { Times } from './times.ts'
 
 // The first transition of a delivery. The unit of claiming is the channel, and many channels are claimed at once: one
-// transaction for all that a worker has room for is what makes it fast (docs/decisions/016).
+// transaction for all that a worker has room for is what makes it fast (docs/decisions/016, 021).
 
 const PutAsideAtOnce = 1000
+const CapLock = 70_038 // the first half of a cap's advisory lock, the second is hashtext(its network)
 
 /** A channel on which something is due that is not to be sent any more, or not as things are: see `putAside`. */
 export type Late = { lateOn: string }
@@ -41,7 +42,7 @@ export async function claimHeads(
   return claims
 }
 
-type Seen = { id: string; underWay: string | null; isLocked: boolean; isRoomy: boolean }
+type Seen = { id: string; underWay: string | null; isLocked: boolean; isShared: boolean } // its network's cap, with other claims
 
 function withoutLock({ underWay }: Seen): Claim {
   if (underWay === null) return 'locked'
@@ -57,37 +58,37 @@ function claimOf(row: Row): Claim {
   return isElsewhere ? 'elsewhere' : 'nothing'
 }
 
-// The most that can be under way on a network: no worker has more than half of its places there (jobs/dispatch.ts).
-// Null for an owner that is taken for dead.
+// The most that all workers can have under way on a network: none has more than half of its places there (jobs/dispatch.ts).
+// Null for an owner that was taken for dead.
 const mostAtOnce = (owner: string) =>
   sql`(select sum((concurrency + 1) / 2) from workers having bool_or(owner = ${owner}))`
 
-// Locks in the order of all: networks that have a cap, then channels by id. A cap that all workers together cannot reach is
-// shared: that keeps out only those who, with a worker more, must count what is under way. Who waits for somebody else's
-// lock would keep all other channels waiting, so a channel that is locked is left for the next time, as is one that is under
-// way. The commit of a claim need not wait for the disk: that of the intent does, and what is lost before it was never sent.
+const capLock = (name: SQL) => sql`${CapLock}, hashtext(${name})`
+
+// Locks in the order of all: the caps of networks, then channels by id. Where all workers together cannot reach a cap, nothing
+// is counted and claims share its lock: that keeps out only a claim that counts. Nobody waits for a lock, since all other
+// channels would wait too: a channel that is locked or under way is left for the next time. The commit of a claim need not
+// wait for the disk: that of the intent does, and what is lost before it was never sent.
 async function lockChannels(tx: Tx, owner: string, channelIds: string[]): Promise<Seen[]> {
   const rows = await tx.execute<Seen>(sql`
     with seen as materialized (
       select c.id, c.network, (${underWayOn(sql`c`)}) as under_way from channels c where c.id = any(${sql.param(channelIds)}::uuid[])
     ), capped as materialized (
-      select n.name, coalesce(n.at_once >= ${mostAtOnce(owner)}, false) as is_roomy from networks n
+      select n.name, coalesce(n.at_once < ${mostAtOnce(owner)}, true) as is_counted from networks n
       where n.at_once is not null and n.name in (select network from seen where under_way is null)
-    ), shared as materialized (
-      select n.name from networks n where n.name in (select name from capped where is_roomy) order by n.name for share skip locked
-    ), counted as materialized (
-      select n.name from networks n where n.name in (select name from capped where not is_roomy)
-      order by n.name for no key update skip locked
+    ), held as materialized (
+      select name, is_counted from capped n where case
+        when is_counted then pg_try_advisory_xact_lock(${capLock(sql`name`)})
+        else pg_try_advisory_xact_lock_shared(${capLock(sql`name`)}) end
     ), locked as materialized (
       select c.id from channels c
       where c.id in (select id from seen where under_way is null)
-        and not exists (
-          select from capped n where n.name = c.network
-            and n.name not in (select name from shared union all select name from counted))
+        and not exists (select from capped n where n.name = c.network and n.name not in (select name from held))
       order by c.id for no key update of c skip locked
     )
     select
-      s.id, s.under_way as "underWay", l.id is not null as "isLocked", s.network in (select name from shared) as "isRoomy",
+      s.id, s.under_way as "underWay", l.id is not null as "isLocked",
+      s.network in (select name from held where not is_counted) as "isShared",
       set_config('synchronous_commit', 'off', true),
       set_config('idle_in_transaction_session_timeout', '5s', true) -- a host that vanishes keeps these locks no longer
     from seen s left join locked l using (id)`)
@@ -105,10 +106,10 @@ type Row = Omit<Claimed, 'id'> & {
   isLate: boolean
 }
 
-// A statement of its own, after the locks: it sees what was committed before them. A network that is no longer roomy has
-// no room for those who share its lock: they take it anew.
+// A statement of its own, after the locks: it sees what was committed before them. Where a worker has joined meanwhile and the
+// cap must be counted, a shared lock gives no room: the next claim takes it alone.
 async function claimLocked(tx: Tx, times: Times, owner: string, locked: Seen[]): Promise<Row[]> {
-  const roomy = locked.flatMap(({ id, isRoomy }) => (isRoomy ? [id] : []))
+  const shared = locked.flatMap(({ id, isShared }) => (isShared ? [id] : []))
   const rows = await tx.execute<Row>(sql`
     with open as materialized (
       select c.*, n.at_once,
@@ -116,13 +117,13 @@ async function claimLocked(tx: Tx, times: Times, owner: string, locked: Seen[]):
         (${underWayOn(sql`c`)}) as under_way
       from channels c left join networks n on n.name = c.network where c.id = any(${sql.param(locked.map(({ id }) => id))}::uuid[])
     ), taken as materialized (
-      select c.network, count(*), count(*) filter (where d.lease_owner not in (select owner from workers)) as ownerless
+      select c.network, count(*), count(*) filter (where d.lease_owner not in (select owner from workers)) as left_by_dead
       from deliveries d join channels c on c.id = d.channel_id
       where d.state in ('claimed', 'sending') and exists (select from open where at_once is not null) group by c.network
     ), head as materialized (
       select o.id as channel_id, h.id, h.crash_count > 0 as is_suspect, case
-          when o.at_once >= ${mostAtOnce(owner)} + coalesce(t.ownerless, 0) then null
-          when o.id = any(${sql.param(roomy)}::uuid[]) then 0
+          when o.at_once >= ${mostAtOnce(owner)} + coalesce(t.left_by_dead, 0) then null
+          when o.id = any(${sql.param(shared)}::uuid[]) then 0
           else o.at_once - coalesce(t.count, 0) end as room,
         row_number() over (partition by o.network order by h.due_at, h.id) as place,
         row_number() over (partition by h.crash_count > 0 order by h.ready_at, h.id) as suspect_place

@@ -72,7 +72,7 @@ export class Dispatch<C extends object> {
   #enqueue(turn: Turn, line = this.#waiting): void {
     clearTimeout(this.#resting.get(turn.id))
     this.#resting.delete(turn.id)
-    this.#elsewhere.get(turn.network)?.delete(turn.id)
+    this.#elsewhere.get(turn.network)?.delete(turn.id) // woken: into the first line
     const ofNetwork = line.get(turn.network) ?? new Map<string, Turn>()
     if (!ofNetwork.has(turn.id)) ofNetwork.set(turn.id, { ...turn, isWokenAgain: false })
     line.set(turn.network, ofNetwork)
@@ -91,7 +91,8 @@ export class Dispatch<C extends object> {
     this.#claiming = null
   }
 
-  // As long as there is room: the oldest turn of the network that has the fewest places.
+  // As long as there is room: the oldest turn of the network that has the fewest places; of the second line only when the
+  // first has none.
   #take(): Turn[] {
     const taken: Turn[] = []
     while (!this.#closed && taken.length < ClaimsAtOnce) {
@@ -116,6 +117,7 @@ export class Dispatch<C extends object> {
     return this.#running.get(network) ?? 0
   }
 
+  // Half, rounded up: jobs/claim.ts reckons with it (mostAtOnce).
   #hasRoom(network: string): boolean {
     const { concurrency } = this.#work
     if (this.#full.has(network)) return false
@@ -142,8 +144,7 @@ export class Dispatch<C extends object> {
     this.#leave(turn)
     if (claim === 'full') this.#restNetwork(turn)
     else if (turn.isWokenAgain) this.#enqueue(turn)
-    else if (claim === 'elsewhere') this.#rest(turn, RestMs.elsewhere, this.#elsewhere)
-    else if (claim === 'locked') this.#rest(turn, RestMs.locked, this.#waiting)
+    else if (claim !== 'nothing') this.#rest(turn, claim)
   }
 
   #leave(turn: Turn): void {
@@ -159,11 +160,12 @@ export class Dispatch<C extends object> {
     this.#enqueue(turn)
   }
 
-  #rest(turn: Turn, ms: number, line: Line): void {
+  #rest(turn: Turn, why: 'locked' | 'elsewhere'): void {
+    const line = why === 'elsewhere' ? this.#elsewhere : this.#waiting
     clearTimeout(this.#resting.get(turn.id))
     this.#resting.set(
       turn.id,
-      setTimeout(() => this.#enqueue(turn, line), ms),
+      setTimeout(() => this.#enqueue(turn, line), RestMs[why]),
     )
   }
 }

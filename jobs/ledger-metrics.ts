@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/client.ts'
+import { isFree } from './pause.ts'
 
 const ReadAgainMs = 10_000
 const ReadWithinMs = 5000 // common scrapers wait for ten seconds
@@ -99,12 +100,6 @@ function reading(db: Db, log: Logger): () => Promise<Figures | null> {
     return last
   }
 }
-
-/** SQL: the channel `c`, whose network is `n` if it has a row, could take what is due. */
-export const isFree = sql`(
-  (c.paused_until is null or c.paused_until <= now()) and c.paused_at is null and n.paused_at is null
-  and not exists (
-    select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain')))`
 
 const CountAtMost = 100_000 // after a long standstill; more would take longer than it is worth
 

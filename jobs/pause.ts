@@ -16,6 +16,12 @@ export const isPaused = sql`(
   or exists (select from networks n where n.name = c.network and n.paused_at is not null)
   or ${isStopped})`
 
+/** SQL: the channel `c`, whose network is `n` if it has a row, could take what is due. */
+export const isFree = sql`(
+  (c.paused_until is null or c.paused_until <= now()) and c.paused_at is null and n.paused_at is null
+  and not exists (
+    select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain')))`
+
 /** Stop sending within `reach`; one that is paused already stays so since then. Returns since when. */
 export async function pause(tx: Tx, reach: Reach): Promise<Date> {
   const [row] = await tx.execute<{ since: string }>(pausing(reach))

@@ -24,7 +24,7 @@ export type Deps = {
   appUrl: string
   metrics: WorkerMetrics
   log: Logger
-  outage: Outage // what the process says of its database, once
+  outage: Outage // one for the process: whoever notices first says it
   tally: Tally
   at: (point: Point) => void // told of each point at which a process may end; tests end it there
 }

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { isMigrated } from '../db/migrate.ts'
-import { isFree } from '../jobs/ledger-metrics.ts'
+import { isFree } from '../jobs/pause.ts'
 import { iso } from '../jobs/post-view.ts'
 import type { Phase } from './http.ts'
 import type { Installation } from './trpc.ts'
@@ -36,7 +36,7 @@ async function standstillIn(db: Installation['db']): Promise<string | null> {
     select
       (select min(greatest(d.ready_at, c.paused_until)) from due d
         join channels c on c.id = d.channel_id left join networks n on n.name = c.network
-        where ${isFree} and (c.paused_until is null or c.paused_until < now() - interval '1 minute')
+        where ${isFree} and greatest(d.ready_at, c.paused_until) < now() - interval '1 minute'
       ) as since,
       (select count(*) from workers where gone_at is null and seen_at > now() - interval '30 s')::int as alive,
       (select paused_at is not null or restored_at is not null from installation) as "isStopped"`)

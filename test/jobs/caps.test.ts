@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { Db } from '../../db/client.ts'
+import { releaseClaims } from '../../jobs/ledger.ts'
 import { limit, pause, resume } from '../../jobs/pause.ts'
+import { enrol, forgetDead } from '../../jobs/presence.ts'
 import { someDeliveries } from '../builders.ts'
 import type { Behaviour } from '../fake-network.ts'
 import { until } from '../processes.ts'
@@ -24,72 +27,78 @@ async function due(network: string, channels: number, perChannel: number): Promi
   )
 }
 
+const shown: Behaviour = (_request, { show, reply }) => reply(200, { id: show() })
+
+/** Let the network take 50 ms for an answer; returns how many it has at once, and had at most. */
+function countAtOnce(): { now: number; most: number } {
+  const seen = { now: 0, most: 0 }
+  w.fake.behave = async (request, answer) => {
+    seen.most = Math.max(seen.most, ++seen.now)
+    await sleep(50)
+    seen.now--
+    await shown(request, answer)
+  }
+  return seen
+}
+
 test('however many workers there are, no more go to a network at once than its cap, and all go out', async () => {
   await limit(w.db, 'readable', 3)
-  let atOnce = 0
-  let most = 0
-  w.fake.behave = async (_request, { show, reply }) => {
-    most = Math.max(most, ++atOnce)
-    await sleep(50)
-    atOnce--
-    reply(200, { id: show() })
-  }
+  const atOnce = countAtOnce()
   const ids = await due('readable', 10, 3)
   await Promise.all([w.worker(), w.worker()])
   await untilPublished(w.db, ids)
-  expect(most).toBe(3)
+  expect(atOnce.most).toBe(3)
   expect(w.fake.posts).toHaveLength(30)
 })
 
-test('a worker more, with whom the cap can be reached, begins to count what the others have under way', async () => {
+test('a worker that joins takes no network over its cap', async () => {
   await limit(w.db, 'readable', 4)
-  const env = { WORKER_CONCURRENCY: '4' } // two of them on one network
-  let atOnce = 0
-  let most = 0
-  w.fake.behave = async (_request, { show, reply }) => {
-    most = Math.max(most, ++atOnce)
-    await sleep(50)
-    atOnce--
-    reply(200, { id: show() })
-  }
-  const ids = await due('readable', 12, 40)
-  await Promise.all([w.worker({ env }), w.worker({ env })])
+  const atOnce = countAtOnce()
+  const way = { env: { WORKER_CONCURRENCY: '4' } } // two of its places for one network: two workers need not count
+  const ids = await due('readable', 12, 10)
+  await Promise.all([w.worker(way), w.worker(way)])
   await until(() => w.fake.posts.length > 0)
-  await w.worker({ env })
-  expect(w.fake.posts.length).toBeLessThan(400)
+  await w.worker(way)
+  await until(async () => {
+    ids.push(...(await due('readable', 4, 5)))
+    return (await ownersOf(ids)) === 3
+  })
   await untilPublished(w.db, ids)
-  expect(most).toBe(4)
+  expect(atOnce.most).toBe(4)
 })
 
-test('who counts waits for those who need not, and these for it', async () => {
+async function ownersOf(ids: string[]): Promise<number> {
+  const owners = await w.db.execute(sql`
+    select distinct owner from attempts where delivery_id = any(${sql.param(ids)}::uuid[])`)
+  return owners.length
+}
+
+test('claims on one network wait for each other only when the workers together can reach its cap', async () => {
   await limit(w.db, 'readable', 3)
-  await w.db.execute(sql`
-    insert into workers (owner, host, pid, concurrency, seen_at) values ('a', 'host', 1, 2, now() + interval '1 hour'), ('b', 'host', 2, 4, now() + interval '1 hour')`)
-  const [one, two, three, four, five] = await due('readable', 5, 1)
-  const networkOf = sql`select from networks where name = 'readable'`
-  const claim = async (id: string) => (await claimOne(w.db, 'a', id)) !== null
+  const ids = await due('readable', 4, 1)
+  const claim = async (tx: Db, i: number) => (await claimOne(tx, 'a', ids[i]!)) !== null
+  await enrol(w.db, 'a', 2)
+  await enrol(w.db, 'b', 4)
   await w.db.transaction(async (tx) => {
-    await tx.execute(sql`${networkOf} for share`)
-    expect(await claim(one!)).toBe(true)
+    expect(await claim(tx, 0)).toBe(true)
+    expect(await claim(w.db, 1)).toBe(true)
+    await enrol(w.db, 'c', 2)
+    expect(await claim(w.db, 2)).toBe(false)
   })
   await w.db.transaction(async (tx) => {
-    await tx.execute(sql`${networkOf} for no key update`)
-    expect(await claim(two!)).toBe(false)
+    expect(await claim(tx, 2)).toBe(true)
+    expect(await claim(w.db, 3)).toBe(false)
   })
-  await w.db.execute(sql`
-    insert into workers (owner, host, pid, concurrency, seen_at) values ('c', 'host', 3, 2, now() + interval '1 hour')`)
-  await w.db.transaction(async (tx) => {
-    await tx.execute(sql`${networkOf} for share`)
-    expect(await claim(three!)).toBe(false)
-  })
-  expect([await claim(three!), await claim(four!), await claim(five!)]).toEqual([true, true, false])
+  expect(await claim(w.db, 3)).toBe(false) // the cap is reached
+  await forgetDead(w.db, ['a', 'b', 'c'])
+  await releaseClaims(w.db, 'a')
+  await w.db.execute(sql`update deliveries set state = 'cancelled' where id = any(${sql.param(ids)}::uuid[])`)
 })
 
-test('networks take turns: of three that are behind none waits for the others', async () => {
-  const atOnce: Behaviour = (_request, { show, reply }) => reply(200, { id: show() })
+test('of three networks that are behind each gets its share of the places', async () => {
   w.fake.behave = async (request, answer) => {
     await sleep(20)
-    await atOnce(request, answer)
+    await shown(request, answer)
   }
   const names = ['readable', 'blind', 'keyed']
   const ids = (await Promise.all(names.map((name) => due(name, 8, 6)))).flat()
@@ -102,16 +111,15 @@ test('networks take turns: of three that are behind none waits for the others', 
 
 test('a network that hangs takes at most half of the places: another one goes on', async () => {
   const answers: (() => void)[] = []
-  const atOnce: Behaviour = (_request, { show, reply }) => reply(200, { id: show() })
   w.fake.behave = (request, answer) =>
-    request.network === 'blind' ? void answers.push(() => atOnce(request, answer)) : atOnce(request, answer)
+    request.network === 'blind' ? void answers.push(() => shown(request, answer)) : shown(request, answer)
   const hanging = await due('blind', 12, 1)
   await w.worker({ timesFactor: 1, env: { WORKER_CONCURRENCY: '8' } })
   await until(() => answers.length >= 4)
   const others = await due('readable', 4, 5)
   await untilPublished(w.db, others)
   expect((await statesOf(w.db, hanging)).filter((state) => state === 'sending')).toHaveLength(4)
-  w.fake.behave = atOnce
+  w.fake.behave = shown
   for (const answer of answers) answer()
   await untilPublished(w.db, hanging)
 })
