@@ -58,10 +58,12 @@ function claimOf(row: Row): Claim {
   return isElsewhere ? 'elsewhere' : 'nothing'
 }
 
-// The most that all workers can have under way on a network: none has more than half of its places there (jobs/dispatch.ts).
-// Null for an owner that was taken for dead.
-const mostAtOnce = (owner: string) =>
-  sql`(select sum((concurrency + 1) / 2) from workers having bool_or(owner = ${owner}))`
+// The most that can be under way on a network: no worker has more than half of its places there (jobs/dispatch.ts), and what
+// the dead have left comes on top, wherever it is. Null for an owner that was taken for dead.
+const mostAtOnce = (owner: string) => sql`(
+  select sum((concurrency + 1) / 2) + (
+    select count(*) from deliveries where state in ('claimed', 'sending') and lease_owner not in (select owner from workers))
+  from workers having bool_or(owner = ${owner}))`
 
 const capLock = (name: SQL) => sql`${CapLock}, hashtext(${name})`
 
@@ -117,12 +119,11 @@ async function claimLocked(tx: Tx, times: Times, owner: string, locked: Seen[]):
         (${underWayOn(sql`c`)}) as under_way
       from channels c left join networks n on n.name = c.network where c.id = any(${sql.param(locked.map(({ id }) => id))}::uuid[])
     ), taken as materialized (
-      select c.network, count(*), count(*) filter (where d.lease_owner not in (select owner from workers)) as left_by_dead
-      from deliveries d join channels c on c.id = d.channel_id
+      select c.network, count(*) from deliveries d join channels c on c.id = d.channel_id
       where d.state in ('claimed', 'sending') and exists (select from open where at_once is not null) group by c.network
     ), head as materialized (
       select o.id as channel_id, h.id, h.crash_count > 0 as is_suspect, case
-          when o.at_once >= ${mostAtOnce(owner)} + coalesce(t.left_by_dead, 0) then null
+          when o.at_once >= ${mostAtOnce(owner)} then null
           when o.id = any(${sql.param(shared)}::uuid[]) then 0
           else o.at_once - coalesce(t.count, 0) end as room,
         row_number() over (partition by o.network order by h.due_at, h.id) as place,

@@ -3,9 +3,10 @@ import type { Logger } from 'pino'
 // What this worker turns to next: which channel's delivery to send, which uncertain one to look for. Wake-ups name them;
 // each that is named waits here for its turn, is claimed together with others, and takes its place at the end again
 // after one piece of work, until nothing of it is due. What another worker proved to be at waits in a second line, behind
-// everything else: workers that each go down channels of their own do not stand in one another's way (docs/decisions/021).
+// nearly everything else: workers that go down channels of their own are not in one another's way (docs/decisions/021).
 
 const ClaimsAtOnce = 100 // in one statement
+const SecondLineEvery = 10 // places: that worker may have more than it can do, or stand still
 // How long something rests that could not be claimed.
 const RestMs = { locked: 10, elsewhere: 500, full: 100 }
 
@@ -41,6 +42,7 @@ export class Dispatch<C extends object> {
   readonly #resting = new Map<string, NodeJS.Timeout>()
   readonly #running = new Map<string, number>() // by network
   readonly #full = new Set<string>() // networks that rest
+  #places = 0 // given so far
   #claiming: Promise<void> | null = null
   #closed = false
 
@@ -91,13 +93,17 @@ export class Dispatch<C extends object> {
     this.#claiming = null
   }
 
-  // As long as there is room: the oldest turn of the network that has the fewest places; of the second line only when the
-  // first has none.
+  // As long as there is room.
   #take(): Turn[] {
     const taken: Turn[] = []
     while (!this.#closed && taken.length < ClaimsAtOnce) {
-      const turn = this.#next(this.#waiting) ?? this.#next(this.#elsewhere)
+      const [first, second] =
+        this.#places % SecondLineEvery === SecondLineEvery - 1
+          ? [this.#elsewhere, this.#waiting]
+          : [this.#waiting, this.#elsewhere]
+      const turn = this.#next(first) ?? this.#next(second)
       if (!turn) break
+      this.#places++
       this.#busy.set(turn.id, turn)
       this.#running.set(turn.network, this.#runningOn(turn.network) + 1)
       taken.push(turn)
@@ -105,11 +111,16 @@ export class Dispatch<C extends object> {
     return taken
   }
 
+  // The oldest turn of the network that has the fewest places; of several, of the one that was given none for longest.
   #next(line: Line): Turn | undefined {
     const open = [...line].filter(([network, turns]) => turns.size > 0 && this.#hasRoom(network))
-    const [first] = open.sort(([a], [b]) => this.#runningOn(a) - this.#runningOn(b))
-    const [turn] = first?.[1].values() ?? []
-    if (turn) line.get(turn.network)?.delete(turn.id)
+    const [fewest] = open.sort(([a], [b]) => this.#runningOn(a) - this.#runningOn(b))
+    if (!fewest) return
+    const [network, turns] = fewest
+    const [turn] = turns.values()
+    turns.delete(turn!.id)
+    line.delete(network) // and to the end
+    line.set(network, turns)
     return turn
   }
 

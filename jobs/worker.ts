@@ -131,11 +131,13 @@ async function drain(deps: Deps, { runner, gate, sends, looks, postman }: Runnin
   gate.closed = true
   const emptied = runner.stop().catch(leaveToOthers) // at once, so that what it fetched ahead goes to others
   await Promise.all([sends.close(), looks.close()])
+  const wakeOthers = () => persistently(deps, () => wakeChannels(db, sends.left())).catch(leaveToOthers) // their jobs are used up
   await persistently(deps, () => db.transaction((tx) => releaseClaims(tx, owner))).catch(leaveToOthers)
+  await wakeOthers()
   while (gate.sending.size > 0) await sleep(20)
   await postman.stop().catch(leaveToOthers)
   await Promise.race([emptied, sleep(times.heartbeatMs)])
-  await persistently(deps, () => wakeChannels(db, sends.left())).catch(leaveToOthers) // their jobs are used up
+  await wakeOthers() // for what was being sent, too
   await wakeLook(db, looks.left()).catch(leaveToOthers)
   await dropJob(db, canaryOf(owner)).catch(leaveToOthers)
 }

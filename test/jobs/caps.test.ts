@@ -92,8 +92,23 @@ test('claims on one network wait for each other only when the workers together c
   expect(await claim(w.db, 3)).toBe(false) // the cap is reached
   await forgetDead(w.db, ['a', 'b', 'c'])
   await releaseClaims(w.db, 'a')
-  await w.db.execute(sql`update deliveries set state = 'cancelled' where id = any(${sql.param(ids)}::uuid[])`)
+  await cancelled(ids)
 })
+
+test('what a dead worker has left takes a place of its network, and no more', async () => {
+  await limit(w.db, 'readable', 2)
+  const ids = await due('readable', 3, 1)
+  const claim = async (owner: string, i: number) => (await claimOne(w.db, owner, ids[i]!)) !== null
+  await enrol(w.db, 'a', 4)
+  expect([await claim('dead', 0), await claim('a', 1), await claim('a', 2)]).toEqual([true, true, false])
+  await forgetDead(w.db, ['a'])
+  for (const owner of ['dead', 'a']) await releaseClaims(w.db, owner)
+  await cancelled(ids)
+})
+
+async function cancelled(ids: string[]): Promise<void> {
+  await w.db.execute(sql`update deliveries set state = 'cancelled' where id = any(${sql.param(ids)}::uuid[])`)
+}
 
 test('of three networks that are behind each gets its share of the places', async () => {
   w.fake.behave = async (request, answer) => {

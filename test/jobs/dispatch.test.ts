@@ -6,7 +6,7 @@ import { until } from '../processes.ts'
 
 /** A worker with one place, that another one is at `elsewhere` for as long as that is there. Each piece of work takes 2 ms. */
 function aWorker(elsewhere: Set<string>) {
-  const asked: string[] = []
+  const asked: string[] = [] // one for each place that was given
   const left = new Map<string, number>()
   const dispatch = new Dispatch<{ id: string }>({
     concurrency: 1,
@@ -24,28 +24,37 @@ function aWorker(elsewhere: Set<string>) {
     },
     log: pino({ level: 'silent' }),
   })
-  const wake = (id: string, count: number) => {
+  const wake = (id: string, count: number, network = 'network') => {
     left.set(id, count)
-    dispatch.wake(id, 'network')
+    dispatch.wake(id, network)
   }
   return { asked, left, wake, dispatch }
 }
 
-test('what another worker is at is turned to when there is nothing else, and in its turn when it is woken again', async () => {
-  const elsewhere = new Set(['theirs', 'woken'])
+test('what another worker is at has one place in ten while there is anything else, and its turn when it is woken', async () => {
+  const elsewhere = new Set(['theirs'])
   const { asked, left, wake, dispatch } = aWorker(elsewhere)
-  for (const id of ['theirs', 'woken']) wake(id, 1)
-  wake('ours', 1000)
-  await until(() => asked.includes('woken'))
+  wake('theirs', 1)
+  wake('ours', 2000)
+  await until(() => asked.filter((id) => id === 'theirs').length > 4)
+  const [, ...places] = asked.flatMap((id, i) => (id === 'theirs' ? [i + 1] : []))
+  expect(places.map((place) => place % 10)).toEqual(places.map(() => 0))
+  expect(dispatch.left().toSorted()).toEqual(['ours', 'theirs'])
   elsewhere.clear()
-  await until(() => left.get('ours')! < 600) // after their rest
-  expect([left.get('theirs'), left.get('woken')]).toEqual([1, 1])
-  expect(dispatch.left().toSorted()).toEqual(['ours', 'theirs', 'woken'])
-  wake('woken', 1)
-  await until(() => left.get('woken') === 0)
-  expect(left.get('ours')).toBeGreaterThan(0)
-  expect(left.get('theirs')).toBe(1)
+  wake('theirs', 1)
+  const place = asked.length
   await until(() => left.get('theirs') === 0)
+  expect(asked.indexOf('theirs', place) - place).toBeLessThan(2)
+  expect(left.get('ours')).toBeGreaterThan(0)
+  await until(() => dispatch.left().length === 0)
   expect(left.get('ours')).toBe(0)
+})
+
+test('where places are fewer than networks, each has its turn', async () => {
+  const { left, wake, dispatch } = aWorker(new Set())
+  const names = ['one', 'two', 'three']
+  for (const name of names) wake(name, 20, name)
+  await until(() => left.get('one')! < 10)
+  for (const name of names) expect(left.get(name), name).toBeLessThan(14)
   await until(() => dispatch.left().length === 0)
 })
