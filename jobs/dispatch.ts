@@ -97,11 +97,9 @@ export class Dispatch<C extends object> {
   #take(): Turn[] {
     const taken: Turn[] = []
     while (!this.#closed && taken.length < ClaimsAtOnce) {
-      const [first, second] =
-        this.#places % SecondLineEvery === SecondLineEvery - 1
-          ? [this.#elsewhere, this.#waiting]
-          : [this.#waiting, this.#elsewhere]
-      const turn = this.#next(first) ?? this.#next(second)
+      const isForSecond = (this.#places + 1) % SecondLineEvery === 0
+      const lines = isForSecond ? [this.#elsewhere, this.#waiting] : [this.#waiting, this.#elsewhere]
+      const turn = this.#next(lines[0]!) ?? this.#next(lines[1]!)
       if (!turn) break
       this.#places++
       this.#busy.set(turn.id, turn)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import type { TaskList } from 'graphile-worker'
-import { connect, type Db } from '../db/client.ts'
+import { connect, type Db, type Tx } from '../db/client.ts'
 import { networks as networkRows } from '../db/schema.ts'
 import { alarm } from './alarm.ts'
 import { claimHeads, type Late, putAside } from './claim.ts'
@@ -131,13 +131,15 @@ async function drain(deps: Deps, { runner, gate, sends, looks, postman }: Runnin
   gate.closed = true
   const emptied = runner.stop().catch(leaveToOthers) // at once, so that what it fetched ahead goes to others
   await Promise.all([sends.close(), looks.close()])
-  const wakeOthers = () => persistently(deps, () => wakeChannels(db, sends.left())).catch(leaveToOthers) // their jobs are used up
-  await persistently(deps, () => db.transaction((tx) => releaseClaims(tx, owner))).catch(leaveToOthers)
-  await wakeOthers()
+  const giveBack = async (tx: Tx) => {
+    await releaseClaims(tx, owner)
+    await wakeChannels(tx, sends.left()) // their jobs are used up
+  }
+  await persistently(deps, () => db.transaction(giveBack)).catch(leaveToOthers)
   while (gate.sending.size > 0) await sleep(20)
   await postman.stop().catch(leaveToOthers)
   await Promise.race([emptied, sleep(times.heartbeatMs)])
-  await wakeOthers() // for what was being sent, too
+  await persistently(deps, () => wakeChannels(db, sends.left())).catch(leaveToOthers) // what was being sent, too
   await wakeLook(db, looks.left()).catch(leaveToOthers)
   await dropJob(db, canaryOf(owner)).catch(leaveToOthers)
 }
