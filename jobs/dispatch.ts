@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 // nearly everything else: workers that go down channels of their own are not in one another's way (docs/decisions/021).
 
 const ClaimsAtOnce = 100 // in one statement
-const SecondLineEvery = 10 // places: that worker may have more than it can do, or stand still
+const SecondLineEvery = 40 // places: that worker may have more than it can do, or stand still
 // How long something rests that could not be claimed.
 const RestMs = { locked: 10, elsewhere: 500, full: 100 }
 
