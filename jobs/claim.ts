@@ -72,7 +72,7 @@ const capLock = (name: SQL) => sql`${CapLock}, hashtext(${name})`
 // channels would wait too: a channel that is locked or under way is left for the next time. The commit of a claim need not
 // wait for the disk: that of the intent does, and what is lost before it was never sent.
 async function lockChannels(tx: Tx, owner: string, channelIds: string[]): Promise<Seen[]> {
-  const rows = await tx.execute<Seen>(sql`
+  const locking = sql`
     with seen as materialized (
       select c.id, c.network, (${underWayOn(sql`c`)}) as under_way from channels c where c.id = any(${sql.param(channelIds)}::uuid[])
     ), capped as materialized (
@@ -93,7 +93,13 @@ async function lockChannels(tx: Tx, owner: string, channelIds: string[]): Promis
       s.network in (select name from held where not is_counted) as "isShared",
       set_config('synchronous_commit', 'off', true),
       set_config('idle_in_transaction_session_timeout', '5s', true) -- a host that vanishes keeps these locks no longer
-    from seen s left join locked l using (id)`)
+    from seen s left join locked l using (id)`
+  // In one go. By itself PostgreSQL plans both statements anew each time, for lists of this length, which takes twice as long as
+  // what they do.
+  const [, rows] = await Promise.all([
+    tx.execute(sql`select set_config('plan_cache_mode', 'force_generic_plan', true)`),
+    tx.execute<Seen>(locking),
+  ])
   return [...rows]
 }
 
