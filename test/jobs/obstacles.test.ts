@@ -55,9 +55,9 @@ test('a channel with something too late keeps no other channel from being claime
 
 test('a network whose cap somebody else is counting under keeps no other network waiting', async () => {
   await limit(w.db, 'readable', 100)
-  const [one, other] = [await w.delivery('readable'), await w.delivery('blind')]
+  const [one, another, other] = [await w.delivery('readable'), await w.delivery('readable'), await w.delivery('blind')]
   const claims = await during(
-    (tx) => tx.execute(sql`select from networks where name = 'readable' for no key update`),
+    (tx) => claimOne(tx, 'worker', another.id),
     () => claimHeads(w.db, times, 'worker', [one.channelId, other.channelId]),
   )
   expect(claims.get(one.channelId)).toBe('locked')
