@@ -42,7 +42,12 @@ export async function claimHeads(
   return claims
 }
 
-type Seen = { id: string; underWay: string | null; isLocked: boolean; isShared: boolean } // its network's cap, with other claims
+type Seen = {
+  id: string
+  underWay: string | null
+  isLocked: boolean
+  isShared: boolean // the lock of its network's cap, with other claims
+}
 
 function withoutLock({ underWay }: Seen): Claim {
   if (underWay === null) return 'locked'

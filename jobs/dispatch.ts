@@ -98,8 +98,8 @@ export class Dispatch<C extends object> {
     const taken: Turn[] = []
     while (!this.#closed && taken.length < ClaimsAtOnce) {
       const isForSecond = (this.#places + 1) % SecondLineEvery === 0
-      const lines = isForSecond ? [this.#elsewhere, this.#waiting] : [this.#waiting, this.#elsewhere]
-      const turn = this.#next(lines[0]!) ?? this.#next(lines[1]!)
+      const turn =
+        (isForSecond && this.#next(this.#elsewhere)) || this.#next(this.#waiting) || this.#next(this.#elsewhere)
       if (!turn) break
       this.#places++
       this.#busy.set(turn.id, turn)

@@ -2,7 +2,6 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
 import { isStopped } from './pause.ts'
-import { wakeChannels } from './queue.ts'
 import type { Times } from './times.ts'
 
 // The state machine of deliveries, as the worker moves it: one SQL statement a transition, its guard in the WHERE, the
@@ -69,18 +68,18 @@ export async function renewLeases(tx: Tx, times: Times, owner: string, deliveryI
       and d.id = any(${sql.param(deliveryIds)}::uuid[])`)
 }
 
-/** Give back what `owner` has claimed and not begun to send: its process stops. A send that was about to begin loses its lease. */
-export async function releaseClaims(tx: Tx, owner: string): Promise<void> {
+/**
+ * Give back what `owner` has claimed and not begun to send: its process stops. A send that was about to begin loses its lease.
+ * Returns the channels, on which others must be woken.
+ */
+export async function releaseClaims(tx: Tx, owner: string): Promise<string[]> {
   const released = await tx.execute<{ channelId: string }>(sql`
     with settled as (
       update deliveries set state = 'scheduled', ${preparedCleared}, ${leaseCleared}
       where lease_owner = ${owner} and state = 'claimed' returning id, attempt_no, channel_id
     ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'lost', message: 'Its worker was stopped.' })})
     select channel_id as "channelId" from settled`)
-  await wakeChannels(
-    tx,
-    [...released].map(({ channelId }) => channelId),
-  )
+  return [...released].map(({ channelId }) => channelId)
 }
 
 /** A delivery that is about to be sent, and what of it. */

@@ -132,8 +132,8 @@ async function drain(deps: Deps, { runner, gate, sends, looks, postman }: Runnin
   const emptied = runner.stop().catch(leaveToOthers) // at once, so that what it fetched ahead goes to others
   await Promise.all([sends.close(), looks.close()])
   const giveBack = async (tx: Tx) => {
-    await releaseClaims(tx, owner)
-    await wakeChannels(tx, sends.left()) // their jobs are used up
+    const released = await releaseClaims(tx, owner)
+    await wakeChannels(tx, [...released, ...sends.left()]) // their jobs are used up
   }
   await persistently(deps, () => db.transaction(giveBack)).catch(leaveToOthers)
   while (gate.sending.size > 0) await sleep(20)

@@ -29,13 +29,14 @@ async function due(network: string, channels: number, perChannel: number): Promi
 
 const shown: Behaviour = (_request, { show, reply }) => reply(200, { id: show() })
 
-/** Let the network take 50 ms for an answer; returns how many it has at once, and had at most. */
-function countAtOnce(): { now: number; most: number } {
-  const seen = { now: 0, most: 0 }
+/** Let the network take 50 ms for an answer; returns how many it has had at once. */
+function countAtOnce(): { most: number } {
+  const seen = { most: 0 }
+  let now = 0
   w.fake.behave = async (request, answer) => {
-    seen.most = Math.max(seen.most, ++seen.now)
+    seen.most = Math.max(seen.most, ++now)
     await sleep(50)
-    seen.now--
+    now--
     await shown(request, answer)
   }
   return seen

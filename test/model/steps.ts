@@ -240,7 +240,7 @@ export function rareSteps(stage: Stage, { minds }: State): Step[] {
     ...alive.map(({ owner, w, work }) =>
       engine(`${w} renews`, () => renewLeases(tx, times, owner, work ? [work.claimed.id] : [])),
     ),
-    ...alive.map(({ owner, w }) => engine(`${w} releases`, () => releaseClaims(tx, owner))),
+    ...alive.map(({ owner, w }) => engine(`${w} releases`, async () => void (await releaseClaims(tx, owner)))),
     passing(stage, 'a day passes', times.giveUpMs + Unit),
   ]
 }
