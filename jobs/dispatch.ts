@@ -19,6 +19,9 @@ export type NotClaimed = keyof typeof RestMs | 'nothing'
 
 type Turn = { id: string; network: string; isWokenAgain: boolean }
 
+/** How much more a worker could take now: so many, of any network but these. */
+export type Room = { places: number; closedTo: string[] }
+
 type Line = Map<string, Map<string, Turn>> // by network, each in the order in which they came
 
 type Work<C> = {
@@ -55,6 +58,12 @@ export class Dispatch<C extends object> {
     const busy = this.#busy.get(id)
     if (busy) busy.isWokenAgain = true
     else this.#enqueue({ id, network, isWokenAgain: false })
+  }
+
+  /** What there is room for beside all that it has been woken for. */
+  room(): Room {
+    const closedTo = [...this.#running.keys()].filter((network) => !this.#hasRoom(network))
+    return { places: this.#closed ? 0 : this.#work.concurrency - this.#busy.size, closedTo }
   }
 
   /** Claim nothing more. Resolves when no claim is under way; what is claimed already may be. */

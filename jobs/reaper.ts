@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Db, Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
+import type { Room } from './dispatch.ts'
 import { tellAll } from './events.ts'
 import { json, leaseCleared, ms } from './ledger.ts'
 import { isStopped } from './pause.ts'
@@ -122,26 +123,10 @@ const isAbandoned = (dead: string[], times: Times) => sql`
  * nobody looks for. Returns how many.
  */
 export async function wakeForgotten(db: Db, overdueMs: number): Promise<number> {
-  const heads = await db.execute<{ id: string }>(sql`
-    with full_networks as materialized (
-      select n.name from networks n where n.paused_at is not null or n.at_once <= (
-        select count(*) from deliveries u join channels uc on uc.id = u.channel_id
-        where u.state in ('claimed', 'sending') and uc.network = n.name)
-    )
-    select h.id from channels c, lateral (
-      select d.id, d.ready_at, d.crash_count from deliveries d
-      where d.channel_id = c.id and d.state = 'scheduled' and d.ready_at < now() - ${ms(overdueMs)}
-      order by d.ready_at limit 1
-    ) h
-    where exists (select from deliveries where state = 'scheduled' and ready_at < now() - ${ms(overdueMs)})
-      and not ${isStopped} and c.paused_at is null and (c.paused_until is null or c.paused_until < now() - ${ms(overdueMs)})
-      and c.network not in (select name from full_networks)
-      and not exists (select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain'))
-      and (h.crash_count = 0 or not exists (select from deliveries s where s.crash_count > 0 and s.state in ('claimed', 'sending')))
-    order by h.ready_at limit ${WokenPerTick}`)
+  const heads = await overdueHeads(db, overdueMs, { places: WokenPerTick, closedTo: [] })
   await wakeAtDue(
     db,
-    [...heads].map(({ id }) => id),
+    heads.map(({ id }) => id),
   )
   const unlooked = await db.execute<{ id: string }>(sql`
     select id from deliveries d where d.state = 'uncertain' and d.look_at < now() - ${ms(overdueMs)}
@@ -151,6 +136,35 @@ export async function wakeForgotten(db: Db, overdueMs: number): Promise<number> 
     [...unlooked].map(({ id }) => id),
   )
   return heads.length + unlooked.length
+}
+
+/**
+ * The heads of channels that wait longer than `overdueMs` though they could be claimed, the oldest first: as many as there is
+ * room for, and none of a network that there is no room for.
+ */
+export async function overdueHeads(
+  db: Db,
+  overdueMs: number,
+  { places, closedTo }: Room,
+): Promise<{ id: string; channelId: string; network: string }[]> {
+  const heads = await db.execute<{ id: string; channelId: string; network: string }>(sql`
+    with full_networks as materialized (
+      select n.name from networks n where n.paused_at is not null or n.at_once <= (
+        select count(*) from deliveries u join channels uc on uc.id = u.channel_id
+        where u.state in ('claimed', 'sending') and uc.network = n.name)
+    )
+    select h.id, c.id as "channelId", c.network from channels c, lateral (
+      select d.id, d.ready_at, d.crash_count from deliveries d
+      where d.channel_id = c.id and d.state = 'scheduled' and d.ready_at < now() - ${ms(overdueMs)}
+      order by d.ready_at limit 1
+    ) h
+    where exists (select from deliveries where state = 'scheduled' and ready_at < now() - ${ms(overdueMs)})
+      and not ${isStopped} and c.paused_at is null and (c.paused_until is null or c.paused_until < now() - ${ms(overdueMs)})
+      and c.network <> all(${sql.param(closedTo)}::text[]) and c.network not in (select name from full_networks)
+      and not exists (select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain'))
+      and (h.crash_count = 0 or not exists (select from deliveries s where s.crash_count > 0 and s.state in ('claimed', 'sending')))
+    order by h.ready_at limit ${places}`)
+  return [...heads]
 }
 
 /** A disconnected channel keeps its credential only until the last of its sends is known. */

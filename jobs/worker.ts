@@ -13,7 +13,7 @@ import { sweepMedia } from './media-sweep.ts'
 import { persistently } from './persistently.ts'
 import { deliver, type Gate, openLedger } from './publish.ts'
 import { askBack, dropJob, type Payloads, wakeChannels, wakeLook } from './queue.ts'
-import { eraseCredentials, reap, wakeForgotten } from './reaper.ts'
+import { eraseCredentials, overdueHeads, reap, wakeForgotten } from './reaper.ts'
 import { beginLooks, type Looking, look } from './reconcile.ts'
 import { noticeRestore } from './restore.ts'
 import { type Queue, runTasks } from './runner.ts'
@@ -88,7 +88,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     every(times.heartbeatMs, halt.signal, beat, deps),
     every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, deps),
     alarm(databaseUrl, deps, halt.signal),
-    ...upkeep(deps, reaper.db, heard, halt.signal),
+    ...upkeep(deps, reaper.db, { heard, sends }, halt.signal),
   ]
   const stop = async () => {
     await drain(deps, { runner, gate, sends, looks, postman })
@@ -98,10 +98,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   return { owner, health: healthOf(options, heard, gate), ended: endOf(runner, lost.promise, gate), stop }
 }
 
-function upkeep(deps: Deps, reaper: Db, heard: Heard, signal: AbortSignal): Promise<void>[] {
+type Kept = { heard: Heard; sends: Dispatch<Claimed | Late> }
+
+function upkeep(deps: Deps, reaper: Db, { heard, sends }: Kept, signal: AbortSignal): Promise<void>[] {
   const { db, times, owner, tally, log } = deps
   return [
     every(times.reaperMs, signal, () => tick(deps, reaper, heard), deps),
+    every(times.reaperMs, signal, () => takeOverdue(deps, reaper, sends), deps),
     every(times.overdueMs / 2, signal, () => tidy(deps, reaper), deps),
     every(times.canaryMs, signal, () => sendCanary(db, owner, heard), deps),
     every(times.minuteMs, signal, () => tally.write(db, owner), deps),
@@ -166,6 +169,13 @@ async function tick(deps: Deps, db: Db, heard: Heard): Promise<void> {
   for (const { id: delivery, attemptNo: attempt, organisationId: organisation, postId: post, state } of taken)
     deps.log.warn({ organisation, post, delivery, attempt, state }, 'taken from a worker that is gone')
   if (dead.length > 0) deps.log.warn({ dead }, 'workers are gone')
+}
+
+// Their wake-ups may be in the memory of a worker that has no place for them.
+async function takeOverdue({ times }: Deps, db: Db, sends: Dispatch<Claimed | Late>): Promise<void> {
+  const room = sends.room()
+  if (room.places === 0) return
+  for (const { channelId, network } of await overdueHeads(db, times.reaperMs, room)) sends.wake(channelId, network)
 }
 
 async function tidy({ times, log }: Deps, db: Db): Promise<void> {

@@ -125,6 +125,21 @@ test('of three networks that are behind each gets its share of the places', asyn
   await untilPublished(w.db, ids)
 })
 
+test('what one worker has been woken for and has no place for is taken by one that has', async () => {
+  const answers: (() => void)[] = []
+  w.fake.behave = (request, answer) => void answers.push(() => shown(request, answer))
+  const ids = await due('readable', 6, 1)
+  const way = { timesFactor: 3, env: { WORKER_CONCURRENCY: '4' } } // two places for one network
+  const busy = await w.worker(way)
+  await until(() => answers.length === 2)
+  const idle = await w.worker(way)
+  await until(async () => (await ownersOf(ids)) === 2)
+  expect(busy.log() + idle.log()).not.toContain('lost its wake-up') // half a minute later
+  w.fake.behave = shown
+  for (const answer of answers) answer()
+  await untilPublished(w.db, ids)
+})
+
 test('a network that hangs takes at most half of the places: another one goes on', async () => {
   const answers: (() => void)[] = []
   w.fake.behave = (request, answer) =>
