@@ -14,8 +14,9 @@ import { type FakeNetwork, fakeNetwork, kinds } from '../fake-network.ts'
 import { testSite } from '../processes.ts'
 import { chanceOf } from './chance.ts'
 import { startMoodyNetwork } from './network.ts'
+import { begunWhileStopped, openOperator } from './operators.ts'
 import { act, newTold, type Org, putRight } from './people.ts'
-import { verdict } from './verdict.ts'
+import { ClockMs, verdict } from './verdict.ts'
 import { openWeather } from './weather.ts'
 
 // `npm run test:storm -- --minutes 10 --seed 1`: real workers and a real PostgreSQL, killed, frozen, stopped and cut off at
@@ -55,16 +56,18 @@ async function storm(): Promise<boolean> {
       await openOrg(db, installation, site.secretKey, networks),
     ]
     const scene = { db, orgs, chance, told: newTold(), shown: () => fake.posts }
-    await rage(scene, weather)
+    const operator = openOperator(scene)
+    await rage(scene, weather, operator)
     fake.calm()
-    await weather.calm()
+    await Promise.all([weather.calm(), operator.calm()])
     const isOver = await comeToRest(scene, weather)
     const broken = [
       ...(isOver ? [] : [`It did not come to rest within ${EndsWithinMs} ms.`]),
       ...(fake.received.length > 0 ? [] : ['Nothing was sent.']),
       ...(await verdict(db, scene.told, fake)),
+      ...(await begunWhileStopped(db, operator.stops, ClockMs)),
     ]
-    await report(scene, weather.counts, fake.received.length, broken)
+    await report(scene, { ...weather.counts, stops: operator.stops.length }, fake.received.length, broken)
     if (broken.length > 0) print(`The workers’ log is in ${site.dataDir}.`)
     await weather.end()
     if (broken.length === 0) await site.end()
@@ -79,13 +82,14 @@ async function storm(): Promise<boolean> {
 type Scene = Parameters<typeof act>[0]
 type Weather = ReturnType<typeof openWeather>
 
-async function rage(scene: Scene, weather: Weather): Promise<void> {
+async function rage(scene: Scene, weather: Weather, operator: ReturnType<typeof openOperator>): Promise<void> {
   const { chance } = scene
   const underWay = new Set<Promise<void>>()
   for (const until = Date.now() + stormMs; Date.now() < until; await sleep(60)) {
     while (weather.alive() < WorkersAtLeast) weather.start()
     if (weather.alive() < 4 && chance.oneIn(100)) weather.start()
     if (chance.oneIn(50)) weather.blow()
+    if (chance.oneIn(100)) operator.turn()
     if (underWay.size >= DeedsAtOnce || chance.oneIn(2)) continue
     const deed = act(scene).finally(() => underWay.delete(deed))
     underWay.add(deed)

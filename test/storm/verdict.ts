@@ -18,7 +18,7 @@ type Row = {
 }
 type Seen = { received: Received[]; posts: Shown[]; fates: Map<Received, Fate> }
 
-const ClockMs = 5 // the database's clock and ours are read by different programs
+export const ClockMs = 5 // the database's clock and ours are read by different programs
 
 /** What is broken, in words; nothing when all holds. */
 export async function verdict(db: Db, told: Told, seen: Seen): Promise<string[]> {
