@@ -19,9 +19,6 @@ export type NotClaimed = keyof typeof RestMs | 'nothing'
 
 type Turn = { id: string; network: string; isWokenAgain: boolean }
 
-/** How much more a worker could take now: so many, of any network but these. */
-export type Room = { places: number; closedTo: string[] }
-
 type Line = Map<string, Map<string, Turn>> // by network, each in the order in which they came
 
 type Work<C> = {
@@ -60,10 +57,22 @@ export class Dispatch<C extends object> {
     else this.#enqueue({ id, network, isWokenAgain: false })
   }
 
-  /** What there is room for beside all that it has been woken for. */
-  room(): Room {
-    const closedTo = [...this.#running.keys()].filter((network) => !this.#hasRoom(network))
-    return { places: this.#closed ? 0 : this.#work.concurrency - this.#busy.size, closedTo }
+  /** How many places there are beside all that it has been woken for. */
+  places(): number {
+    return this.#closed ? 0 : this.#work.concurrency - this.#busy.size
+  }
+
+  /** Turn to as many of these as there are places for, and leave the rest to whoever was woken for it. */
+  offer(due: { id: string; network: string }[]): void {
+    const room = new Map<string, number>()
+    let places = this.places()
+    for (const { id, network } of due) {
+      const ofNetwork = room.get(network) ?? this.#roomOn(network)
+      if (places === 0 || ofNetwork <= 0) continue
+      places--
+      room.set(network, ofNetwork - 1)
+      this.wake(id, network)
+    }
   }
 
   /** Claim nothing more. Resolves when no claim is under way; what is claimed already may be. */
@@ -135,11 +144,13 @@ export class Dispatch<C extends object> {
     return this.#running.get(network) ?? 0
   }
 
-  // Half, rounded up: jobs/claim.ts reckons with it (mostAtOnce).
   #hasRoom(network: string): boolean {
-    const { concurrency } = this.#work
-    if (this.#full.has(network)) return false
-    return this.#busy.size < concurrency && this.#runningOn(network) < Math.ceil(concurrency / 2)
+    return this.#busy.size < this.#work.concurrency && this.#roomOn(network) > 0
+  }
+
+  // Half, rounded up: jobs/claim.ts reckons with it (mostAtOnce).
+  #roomOn(network: string): number {
+    return this.#full.has(network) ? 0 : Math.ceil(this.#work.concurrency / 2) - this.#runningOn(network)
   }
 
   async #claim(turns: Turn[]): Promise<Map<string, C | NotClaimed>> {

@@ -1,7 +1,6 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
-import type { Room } from './dispatch.ts'
 import { tellAll } from './events.ts'
 import { json, leaseCleared, ms } from './ledger.ts'
 import { isStopped } from './pause.ts'
@@ -11,6 +10,7 @@ import type { Deps } from './session.ts'
 import type { Times } from './times.ts'
 
 const WokenPerTick = 5000
+const LatelyAtMost = 1000
 const CrashesAtMost = 3
 
 /** A delivery that was taken from a dead worker, and what has become of it. */
@@ -123,7 +123,7 @@ const isAbandoned = (dead: string[], times: Times) => sql`
  * nobody looks for. Returns how many.
  */
 export async function wakeForgotten(db: Db, overdueMs: number): Promise<number> {
-  const heads = await overdueHeads(db, overdueMs, { places: WokenPerTick, closedTo: [] })
+  const heads = await overdueHeads(db, overdueMs, sql`true`)
   await wakeAtDue(
     db,
     heads.map(({ id }) => id),
@@ -139,15 +139,21 @@ export async function wakeForgotten(db: Db, overdueMs: number): Promise<number> 
 }
 
 /**
- * The heads of channels that wait longer than `overdueMs` though they could be claimed, the oldest first: as many as there is
- * room for, and none of a network that there is no room for.
+ * Channels whose head waits longer than `overdueMs` though it could be claimed, the oldest first: of those of the last
+ * thousand deliveries that came to wait so long, so that it costs little however much is paused.
  */
-export async function overdueHeads(
-  db: Db,
-  overdueMs: number,
-  { places, closedTo }: Room,
-): Promise<{ id: string; channelId: string; network: string }[]> {
-  const heads = await db.execute<{ id: string; channelId: string; network: string }>(sql`
+export function overdueLately(db: Db, overdueMs: number): Promise<Overdue[]> {
+  const lately = sql`
+    select d.channel_id from deliveries d where d.state = 'scheduled' and d.ready_at < now() - ${ms(overdueMs)}
+    order by d.ready_at desc limit ${LatelyAtMost}`
+  return overdueHeads(db, overdueMs, sql`c.id = any(array(${lately}))`)
+}
+
+type Overdue = { id: string; channelId: string; network: string }
+
+// The first condition is asked once, and reads one entry of an index: min() of it, since "is there one" may be planned as a scan.
+async function overdueHeads(db: Db, overdueMs: number, ofChannel: SQL): Promise<Overdue[]> {
+  const heads = await db.execute<Overdue>(sql`
     with full_networks as materialized (
       select n.name from networks n where n.paused_at is not null or n.at_once <= (
         select count(*) from deliveries u join channels uc on uc.id = u.channel_id
@@ -158,12 +164,13 @@ export async function overdueHeads(
       where d.channel_id = c.id and d.state = 'scheduled' and d.ready_at < now() - ${ms(overdueMs)}
       order by d.ready_at limit 1
     ) h
-    where exists (select from deliveries where state = 'scheduled' and ready_at < now() - ${ms(overdueMs)})
-      and not ${isStopped} and c.paused_at is null and (c.paused_until is null or c.paused_until < now() - ${ms(overdueMs)})
-      and c.network <> all(${sql.param(closedTo)}::text[]) and c.network not in (select name from full_networks)
+    where (select min(ready_at) from deliveries where state = 'scheduled') < now() - ${ms(overdueMs)}
+      and ${ofChannel} and not ${isStopped} and c.paused_at is null
+      and (c.paused_until is null or c.paused_until < now() - ${ms(overdueMs)})
+      and c.network not in (select name from full_networks)
       and not exists (select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain'))
       and (h.crash_count = 0 or not exists (select from deliveries s where s.crash_count > 0 and s.state in ('claimed', 'sending')))
-    order by h.ready_at limit ${places}`)
+    order by h.ready_at limit ${WokenPerTick}`)
   return [...heads]
 }
 

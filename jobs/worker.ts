@@ -13,7 +13,7 @@ import { sweepMedia } from './media-sweep.ts'
 import { persistently } from './persistently.ts'
 import { deliver, type Gate, openLedger } from './publish.ts'
 import { askBack, dropJob, type Payloads, wakeChannels, wakeLook } from './queue.ts'
-import { eraseCredentials, overdueHeads, reap, wakeForgotten } from './reaper.ts'
+import { eraseCredentials, overdueLately, reap, wakeForgotten } from './reaper.ts'
 import { beginLooks, type Looking, look } from './reconcile.ts'
 import { noticeRestore } from './restore.ts'
 import { type Queue, runTasks } from './runner.ts'
@@ -171,11 +171,11 @@ async function tick(deps: Deps, db: Db, heard: Heard): Promise<void> {
   if (dead.length > 0) deps.log.warn({ dead }, 'workers are gone')
 }
 
-// Their wake-ups may be in the memory of a worker that has no place for them.
+// Its wake-up may be in the memory of a worker that has no place for it.
 async function takeOverdue({ times }: Deps, db: Db, sends: Dispatch<Claimed | Late>): Promise<void> {
-  const room = sends.room()
-  if (room.places === 0) return
-  for (const { channelId, network } of await overdueHeads(db, times.reaperMs, room)) sends.wake(channelId, network)
+  if (sends.places() === 0) return
+  const overdue = await overdueLately(db, times.reaperMs)
+  sends.offer(overdue.map(({ channelId, network }) => ({ id: channelId, network })))
 }
 
 async function tidy({ times, log }: Deps, db: Db): Promise<void> {

@@ -4,12 +4,12 @@ import { expect, test } from 'vitest'
 import { Dispatch, type NotClaimed } from '../../jobs/dispatch.ts'
 import { until } from '../processes.ts'
 
-/** A worker with one place, that another one is at `elsewhere` for as long as that is there. Each piece of work takes 2 ms. */
-function aWorker(elsewhere: Set<string>) {
+/** A worker, where another one is at `elsewhere` for as long as that is there. Each piece of work takes 2 ms. */
+function aWorker(elsewhere: Set<string>, concurrency = 1) {
   const asked: string[] = [] // one for each place that was given
   const left = new Map<string, number>()
   const dispatch = new Dispatch<{ id: string }>({
-    concurrency: 1,
+    concurrency,
     claim: async (ids) => {
       asked.push(...ids)
       const claimOf = (id: string): { id: string } | NotClaimed => {
@@ -48,6 +48,18 @@ test('what another worker is at has one place in forty while there is anything e
   expect(left.get('ours')).toBeGreaterThan(0)
   await until(() => dispatch.left().length === 0)
   expect(left.get('ours')).toBe(0)
+})
+
+test('of what it is offered a worker takes what it has places for, half of them for one network', async () => {
+  const { dispatch, asked, left } = aWorker(new Set(), 4)
+  const all = ['a', 'b'].flatMap((network) => Array.from({ length: 10 }, (_, i) => ({ id: `${network}${i}`, network })))
+  for (const { id } of all) left.set(id, 1)
+  expect(dispatch.places()).toBe(4)
+  dispatch.offer(all)
+  await until(() => dispatch.left().length === 0)
+  expect([...new Set(asked)].toSorted()).toEqual(['a0', 'a1', 'b0', 'b1'])
+  await dispatch.close()
+  expect(dispatch.places()).toBe(0)
 })
 
 test('where places are fewer than networks, each has its turn', async () => {
