@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
-import { connect, listen } from '../db/client.ts'
+import { connect, type Db, listen } from '../db/client.ts'
 import type { Outage } from './outage.ts'
 import { DueChanged, ring } from './queue.ts'
 import type { Times } from './times.ts'
@@ -9,15 +9,18 @@ const AlarmLock = 70_037
 // A timer may fire a moment early, and a job that is not due yet would wait for the next poll.
 const GraceMs = 2
 
-type Told = { times: Times; outage: Outage; log: Logger }
+/** `onDue` hears of the channel whose hour has come, and says whether its own worker turns to it at once. */
+type Told = { times: Times; outage: Outage; log: Logger; onDue: (channel: { id: string; network: string }) => boolean }
 
 /**
- * Ring at the very instant of the next due delivery, so that workers need not poll to be on time.
+ * Ring at the very instant of the next due delivery, so that workers need not poll to be on time. What is due alone and
+ * has a place in the alarm's own worker needs no ring.
  *
  * Every worker process runs one; a session lock lets one at a time in the installation work, and another take over when
  * it is gone. Without any, everything still goes out at the poll's pace. Ends when `signal` is aborted.
  */
-export async function alarm(databaseUrl: string, { times, outage, log }: Told, signal: AbortSignal): Promise<void> {
+export async function alarm(databaseUrl: string, told: Told, signal: AbortSignal): Promise<void> {
+  const { times, outage, log, onDue } = told
   const { db, end } = connect(databaseUrl, { connections: 1, name: 'alarm' }) // one: the lock is its session's
   const nap = new Nap()
   let listening: Awaited<ReturnType<typeof listen>> | null = null
@@ -25,26 +28,41 @@ export async function alarm(databaseUrl: string, { times, outage, log }: Told, s
   let rung = new Date(0).toISOString()
   while (!signal.aborted) {
     let waitMs = times.alarmMs
+    let coming: Due | null = null
     try {
       listening ??= await listen(databaseUrl, DueChanged, () => nap.wake())
-      const [next] = await db.execute<{ mine: boolean; now: string; inMs: number | null }>(sql`
-        select ${isMine} as mine, date_trunc('milliseconds', clock_timestamp())::text as now,
-          extract(epoch from at - clock_timestamp())::float8 * 1000 as "inMs"
-        from (select min(ready_at) as at from deliveries where state = 'scheduled' and ready_at > ${rung}) next`)
+      const [next] = await nextDue(db, rung)
       if (next?.mine && next.inMs !== null) {
         if (next.inMs <= 0) {
           await ring(db)
           rung = next.now // one ring for all that is due by now
           continue
         }
-        waitMs = Math.min(waitMs, next.inMs + GraceMs)
+        if (next.inMs + GraceMs < waitMs) {
+          waitMs = next.inMs + GraceMs
+          coming = next
+        }
       }
     } catch (error) {
       if (!outage.hasBegunWith(error)) log.warn({ err: error }, 'the alarm cannot read what is due')
     }
-    await nap.sleep(waitMs)
+    const hasCome = await nap.sleep(waitMs)
+    if (coming && hasCome && onDue(coming) && coming.isAlone) rung = coming.at
   }
   await Promise.all([listening?.end(), end()])
+}
+
+type Due = { at: string; inMs: number; isAlone: boolean; id: string; network: string }
+
+function nextDue(db: Db, rung: string) {
+  return db.execute<{ mine: boolean; now: string } & (Due | { inMs: null })>(sql`
+    select ${isMine} as mine, date_trunc('milliseconds', clock_timestamp())::text as now,
+      ready_at::text as at, extract(epoch from ready_at - clock_timestamp())::float8 * 1000 as "inMs", "isAlone", id, network
+    from (values (1)) as one left join lateral (
+      select d.ready_at, c.id, c.network, not exists (
+        select from deliveries o where o.state = 'scheduled' and o.ready_at = d.ready_at and o.id <> d.id) as "isAlone"
+      from deliveries d join channels c on c.id = d.channel_id
+      where d.state = 'scheduled' and d.ready_at > ${rung} order by d.ready_at limit 1) next on true`)
 }
 
 // Held already, or taken now: asked anew each time, since a connection that was lost came back without it.
@@ -62,7 +80,8 @@ class Nap {
     this.#wake?.()
   }
 
-  async sleep(ms: number): Promise<void> {
+  /** Whether it was slept to its end. */
+  async sleep(ms: number): Promise<boolean> {
     if (!this.#woken) {
       await new Promise<void>((done) => {
         const timer = setTimeout(done, ms)
@@ -72,7 +91,9 @@ class Nap {
         }
       })
     }
+    const isCutShort = this.#woken
     this.#wake = null
     this.#woken = false
+    return !isCutShort
   }
 }

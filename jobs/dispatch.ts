@@ -62,10 +62,11 @@ export class Dispatch<C extends object> {
     return this.#closed ? 0 : this.#work.concurrency - this.#busy.size
   }
 
-  /** Turn to as many of these as there are places for, and leave the rest to whoever was woken for it. */
-  offer(due: { id: string; network: string }[]): void {
+  /** Turn to as many of these as there are places for, and leave the rest to whoever was woken for it. Returns how many. */
+  offer(due: { id: string; network: string }[]): number {
     const room = new Map<string, number>()
-    let places = this.places()
+    const all = this.places()
+    let places = all
     for (const { id, network } of due) {
       const ofNetwork = room.get(network) ?? this.#roomOn(network)
       if (places === 0 || ofNetwork <= 0) continue
@@ -73,6 +74,7 @@ export class Dispatch<C extends object> {
       room.set(network, ofNetwork - 1)
       this.wake(id, network)
     }
+    return all - places
   }
 
   /** Claim nothing more. Resolves when no claim is under way; what is claimed already may be. */

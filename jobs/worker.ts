@@ -87,7 +87,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const timers = [
     every(times.heartbeatMs, halt.signal, beat, deps),
     every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, deps),
-    alarm(databaseUrl, deps, halt.signal),
+    alarm(databaseUrl, { ...deps, onDue: (channel) => sends.offer([channel]) > 0 }, halt.signal),
     ...upkeep(deps, reaper.db, { heard, sends }, halt.signal),
   ]
   const stop = async () => {

@@ -10,26 +10,42 @@ import { world } from '../world.ts'
 
 const log = pino({ level: 'silent' })
 
-test('rings once for all that is past, and at the hour of what comes', async () => {
+/** A world with one channel, the alarm, and when it rang. */
+async function rung(onDue: (channel: { id: string; network: string }) => boolean, dueInMs: number[]) {
   const w = await world()
   const channelId = await w.channel('readable')
-  const due = (ms: number) => ({ organisationId: w.organisationId, channelId, dueAt: new Date(Date.now() + ms) })
-  const rings: number[] = []
+  const now = Date.now()
   await someDeliveries(
     w.db,
-    Array.from({ length: 100 }, (_, i) => due(-1000 - i)),
+    dueInMs.map((ms) => ({ organisationId: w.organisationId, channelId, dueAt: new Date(now + ms) })),
   )
-  const next = due(1500)
-  await someDeliveries(w.db, [next])
-  const listening = await listen(w.site.databaseUrl, 'jobs:insert', () => rings.push(Date.now()))
+  const rings: number[] = []
+  const listening = await listen(w.site.databaseUrl, 'jobs:insert', () => rings.push(Date.now() - now))
   rings.length = 0 // it is called once when it begins to listen
-
   const halt = new AbortController()
-  const ended = alarm(w.site.databaseUrl, { times, log, outage: new Outage(log) }, halt.signal)
-  await until(() => rings.some((at) => at >= next.dueAt.getTime()))
+  const ended = alarm(w.site.databaseUrl, { times, log, outage: new Outage(log), onDue }, halt.signal)
+  const end = async () => {
+    halt.abort()
+    await Promise.all([ended, listening.end()])
+    await w.end()
+  }
+  return { rings, channelId, end }
+}
 
+test('rings once for all that is past, and at the hour of what comes', async () => {
+  const past = Array.from({ length: 100 }, (_, i) => -1000 - i)
+  const { rings, end } = await rung(() => false, [...past, 1500])
+  await until(() => rings.some((ms) => ms >= 1500))
   expect(rings).toHaveLength(2)
-  halt.abort()
-  await Promise.all([ended, listening.end()])
-  await w.end()
+  await end()
+})
+
+test('what its own worker turns to at its hour needs no ring, unless something else is due with it', async () => {
+  const heard: string[] = []
+  const turnTo = ({ id, network }: { id: string; network: string }) => heard.push(`${network} ${id}`) > 0
+  const { rings, channelId, end } = await rung(turnTo, [500, 900, 1300, 1300])
+  await until(() => rings.length > 0)
+  expect(rings[0]).toBeGreaterThanOrEqual(1300)
+  expect(heard).toEqual(Array(3).fill(`readable ${channelId}`))
+  await end()
 })
