@@ -17,7 +17,13 @@ export type Connection = { db: Db; underWay: () => number; end: () => Promise<vo
 /** How long PostgreSQL lets a statement run, wait for a lock, and a transaction do nothing, in milliseconds; 0: for ever. */
 type Bounds = { statementMs: number; lockMs: number; idleInTransactionMs: number }
 
-type ConnectOptions = { connections: number; name: string; bounds?: Bounds; onClose?: () => void }
+type ConnectOptions = {
+  connections: number
+  name: string
+  bounds?: Bounds
+  plans?: 'kept' | 'fresh'
+  onClose?: () => void
+}
 
 // Above what anything of ours takes: a refreshed credential waits for a network within its transaction, 15 s at most.
 const ordinary: Bounds = { statementMs: 30_000, lockMs: 20_000, idleInTransactionMs: 60_000 }
@@ -30,12 +36,13 @@ export const unbounded: Bounds = { statementMs: 0, lockMs: 0, idleInTransactionM
  * Open a pool on `url`; nothing is sent before the first query.
  *
  * `connections` is the pool's size, `name` what `pg_stat_activity` shows an operator, `onClose` hears of each connection
- * that ends.
+ * that ends. `plans`: whether PostgreSQL may keep the plan of a statement that is asked again and again; one that was made while
+ * a table was small may read it whole until it is analyzed.
  * The driver's own client stays in here: drizzle replaces its date and JSON serialisers, so used bare it lies.
  */
 export function connect(
   url: string,
-  { connections, name, bounds = ordinary, onClose = () => {} }: ConnectOptions,
+  { connections, name, bounds = ordinary, plans = 'kept', onClose = () => {} }: ConnectOptions,
 ): Connection {
   const client = postgres(url, {
     max: connections,
@@ -49,6 +56,7 @@ export function connect(
       statement_timeout: bounds.statementMs,
       lock_timeout: bounds.lockMs,
       idle_in_transaction_session_timeout: bounds.idleInTransactionMs,
+      ...(plans === 'fresh' ? { plan_cache_mode: 'force_custom_plan' } : {}),
     },
   })
   const pool = { underWay: 0 }

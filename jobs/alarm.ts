@@ -9,6 +9,8 @@ const AlarmLock = 70_037
 // A timer may fire a moment early, and a job that is not due yet would wait for the next poll.
 const GraceMs = 2
 
+type Due = { at: string; inMs: number; isAlone: boolean; id: string; network: string }
+
 /** `onDue` hears of the channel whose hour has come, and says whether its own worker turns to it at once. */
 type Told = { times: Times; outage: Outage; log: Logger; onDue: (channel: { id: string; network: string }) => boolean }
 
@@ -19,9 +21,12 @@ type Told = { times: Times; outage: Outage; log: Logger; onDue: (channel: { id: 
  * Every worker process runs one; a session lock lets one at a time in the installation work, and another take over when
  * it is gone. Without any, everything still goes out at the poll's pace. Ends when `signal` is aborted.
  */
-export async function alarm(databaseUrl: string, told: Told, signal: AbortSignal): Promise<void> {
-  const { times, outage, log, onDue } = told
-  const { db, end } = connect(databaseUrl, { connections: 1, name: 'alarm' }) // one: the lock is its session's
+export async function alarm(
+  databaseUrl: string,
+  { times, outage, log, onDue }: Told,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, end } = connect(databaseUrl, { connections: 1, name: 'alarm', plans: 'fresh' }) // one: the lock is its session's
   const nap = new Nap()
   let listening: Awaited<ReturnType<typeof listen>> | null = null
   signal.addEventListener('abort', () => nap.wake())
@@ -52,17 +57,16 @@ export async function alarm(databaseUrl: string, told: Told, signal: AbortSignal
   await Promise.all([listening?.end(), end()])
 }
 
-type Due = { at: string; inMs: number; isAlone: boolean; id: string; network: string }
-
 function nextDue(db: Db, rung: string) {
   return db.execute<{ mine: boolean; now: string } & (Due | { inMs: null })>(sql`
     select ${isMine} as mine, date_trunc('milliseconds', clock_timestamp())::text as now,
       ready_at::text as at, extract(epoch from ready_at - clock_timestamp())::float8 * 1000 as "inMs", "isAlone", id, network
-    from (values (1)) as one left join lateral (
+    from (select) as one left join lateral (
       select d.ready_at, c.id, c.network, not exists (
         select from deliveries o where o.state = 'scheduled' and o.ready_at = d.ready_at and o.id <> d.id) as "isAlone"
-      from deliveries d join channels c on c.id = d.channel_id
-      where d.state = 'scheduled' and d.ready_at > ${rung} order by d.ready_at limit 1) next on true`)
+      from (
+        select id, channel_id, ready_at from deliveries where state = 'scheduled' and ready_at > ${rung} order by ready_at limit 1) d
+      join channels c on c.id = d.channel_id) next on true`)
 }
 
 // Held already, or taken now: asked anew each time, since a connection that was lost came back without it.

@@ -89,7 +89,7 @@ async function lockChannels(tx: Tx, owner: string, channelIds: string[]): Promis
         else pg_try_advisory_xact_lock_shared(${capLock(sql`name`)}) end
     ), locked as materialized (
       select c.id from channels c
-      where c.id in (select id from seen where under_way is null)
+      where c.id = any(array(select id from seen where under_way is null))
         and not exists (select from capped n where n.name = c.network and n.name not in (select name from held))
       order by c.id for no key update of c skip locked
     )
@@ -100,8 +100,9 @@ async function lockChannels(tx: Tx, owner: string, channelIds: string[]): Promis
       set_config('idle_in_transaction_session_timeout', '5s', true) -- a host that vanishes keeps these locks no longer
     from seen s left join locked l using (id)`
   // In one go. By itself PostgreSQL plans both statements anew each time, for lists of this length, which takes twice as long as
-  // what they do. A plan that is kept must be good for all that is scheduled after it was made, so it goes by indexes
-  // (before version 18 what forbids it the rest makes it look so dear that it would be compiled).
+  // what they do. A plan that is kept must be good for all that comes after it was made, so it goes by indexes, and no table that
+  // grows is joined: each row is read by its id. (Before version 18 a plan without what is forbidden may look dear enough to be
+  // compiled.)
   const [, rows] = await Promise.all([
     tx.execute(sql`
       select set_config('plan_cache_mode', 'force_generic_plan', true),
@@ -133,8 +134,9 @@ async function claimLocked(tx: Tx, times: Times, owner: string, locked: Seen[]):
         (${underWayOn(sql`c`)}) as under_way
       from channels c left join networks n on n.name = c.network where c.id = any(${sql.param(locked.map(({ id }) => id))}::uuid[])
     ), taken as materialized (
-      select c.network, count(*) from deliveries d join channels c on c.id = d.channel_id
-      where d.state in ('claimed', 'sending') and exists (select from open where at_once is not null) group by c.network
+      select network, count(*) from (
+        select (select c.network from channels c where c.id = d.channel_id) as network from deliveries d
+        where d.state in ('claimed', 'sending') and exists (select from open where at_once is not null)) u group by network
     ), head as materialized (
       select o.id as channel_id, h.id, h.crash_count > 0 as is_suspect, case
           when o.at_once >= ${mostAtOnce(owner)} then null
@@ -170,8 +172,8 @@ async function claimLocked(tx: Tx, times: Times, owner: string, locked: Seen[]):
       d.id, d.post_id as "postId", d.publish_key as "publishKey", d.prepared, d.maybe_out as "maybeOut",
       d.backoff_step as "backoffStep", d.attempt_no as "attemptNo", d.lease_token as "leaseToken",
       o.network, o.remote_account as "remoteAccount", o.credential, o.credential_version as "credentialVersion",
-      coalesce(d.content, p.content) as text, ${mediaOf(sql`d`)} as media
-    from open o left join chosen c on c.channel_id = o.id left join claimed d on d.channel_id = o.id left join posts p on p.id = d.post_id`)
+      coalesce(d.content, (select p.content from posts p where p.id = d.post_id)) as text, ${mediaOf(sql`d`)} as media
+    from open o left join chosen c on c.channel_id = o.id left join claimed d on d.channel_id = o.id`)
   return [...rows]
 }
 
@@ -183,8 +185,8 @@ function mediaOf(d: SQL): SQL {
     ) order by used.place), '[]')
     from unnest(coalesce(${d}.media_ids, array(
       select pm.media_id from post_media pm where pm.post_id = ${d}.post_id order by pm.position
-    ))) with ordinality as used (id, place)
-    join media m on m.id = used.id and m.organisation_id = ${d}.organisation_id)`
+    ))) with ordinality as used (id, place), lateral (
+      select * from media where id = used.id and organisation_id = ${d}.organisation_id order by id limit 1) m)`
 }
 
 // Due deliveries of the channel `c` that are not to be sent any more, or not as things are.

@@ -57,24 +57,27 @@ export class Dispatch<C extends object> {
     else this.#enqueue({ id, network, isWokenAgain: false })
   }
 
-  /** How many places there are beside all that it has been woken for. */
+  /** How many places nothing has. */
   places(): number {
     return this.#closed ? 0 : this.#work.concurrency - this.#busy.size
   }
 
-  /** Turn to as many of these as there are places for, and leave the rest to whoever was woken for it. Returns how many. */
+  /**
+   * Turn to as many of these as there are places for, and leave the rest to whoever was woken for it. Returns how many. Of a
+   * network of which something waits already, none.
+   */
   offer(due: { id: string; network: string }[]): number {
     const room = new Map<string, number>()
-    const all = this.places()
-    let places = all
+    const places = this.places()
+    let taken = 0
     for (const { id, network } of due) {
-      const ofNetwork = room.get(network) ?? this.#roomOn(network)
-      if (places === 0 || ofNetwork <= 0) continue
-      places--
+      const ofNetwork = room.get(network) ?? (this.#waiting.get(network)?.size ? 0 : this.#roomOn(network))
+      if (taken === places || ofNetwork <= 0) continue
+      taken++
       room.set(network, ofNetwork - 1)
       this.wake(id, network)
     }
-    return all - places
+    return taken
   }
 
   /** Claim nothing more. Resolves when no claim is under way; what is claimed already may be. */

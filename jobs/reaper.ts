@@ -123,7 +123,9 @@ const isAbandoned = (dead: string[], times: Times) => sql`
  * nobody looks for. Returns how many.
  */
 export async function wakeForgotten(db: Db, overdueMs: number): Promise<number> {
-  const heads = await overdueHeads(db, overdueMs, sql`true`)
+  // Reads one entry of an index: whether "there is one" may be planned as a scan.
+  const isAny = sql`(select min(ready_at) from deliveries where state = 'scheduled') < now() - ${ms(overdueMs)}`
+  const heads = await overdueHeads(db, overdueMs, isAny)
   await wakeAtDue(
     db,
     heads.map(({ id }) => id),
@@ -151,8 +153,7 @@ export function overdueLately(db: Db, overdueMs: number): Promise<Overdue[]> {
 
 type Overdue = { id: string; channelId: string; network: string }
 
-// The first condition is asked once, and reads one entry of an index: min() of it, since "is there one" may be planned as a scan.
-async function overdueHeads(db: Db, overdueMs: number, ofChannel: SQL): Promise<Overdue[]> {
+async function overdueHeads(db: Db, overdueMs: number, which: SQL): Promise<Overdue[]> {
   const heads = await db.execute<Overdue>(sql`
     with full_networks as materialized (
       select n.name from networks n where n.paused_at is not null or n.at_once <= (
@@ -164,8 +165,7 @@ async function overdueHeads(db: Db, overdueMs: number, ofChannel: SQL): Promise<
       where d.channel_id = c.id and d.state = 'scheduled' and d.ready_at < now() - ${ms(overdueMs)}
       order by d.ready_at limit 1
     ) h
-    where (select min(ready_at) from deliveries where state = 'scheduled') < now() - ${ms(overdueMs)}
-      and ${ofChannel} and not ${isStopped} and c.paused_at is null
+    where ${which} and not ${isStopped} and c.paused_at is null
       and (c.paused_until is null or c.paused_until < now() - ${ms(overdueMs)})
       and c.network not in (select name from full_networks)
       and not exists (select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain'))

@@ -64,7 +64,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       lost.resolve({ reason: 'the connection that shows this worker alive was lost', code: 1, next: 'another' }),
     onSilence: () => lost.resolve({ reason: 'the database no longer answers', code: 1, next: 'exit at once' }),
   })
-  const reaper = connect(databaseUrl, { connections: 1, name: 'reaper' }) // its own: whatever the pool is busy with
+  const reaper = connect(databaseUrl, { connections: 1, name: 'reaper', plans: 'fresh' }) // its own: whatever the pool is busy with
   const tasks = (owner: string): TaskList => {
     deps.owner = owner
     return {

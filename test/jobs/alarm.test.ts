@@ -34,8 +34,8 @@ async function rung(onDue: (channel: { id: string; network: string }) => boolean
 
 test('rings once for all that is past, and at the hour of what comes', async () => {
   const past = Array.from({ length: 100 }, (_, i) => -1000 - i)
-  const { rings, end } = await rung(() => false, [...past, 1500])
-  await until(() => rings.some((ms) => ms >= 1500))
+  const { rings, end } = await rung(() => false, [...past, 3000])
+  await until(() => rings.some((ms) => ms >= 3000))
   expect(rings).toHaveLength(2)
   await end()
 })
@@ -43,9 +43,9 @@ test('rings once for all that is past, and at the hour of what comes', async () 
 test('what its own worker turns to at its hour needs no ring, unless something else is due with it', async () => {
   const heard: string[] = []
   const turnTo = ({ id, network }: { id: string; network: string }) => heard.push(`${network} ${id}`) > 0
-  const { rings, channelId, end } = await rung(turnTo, [500, 900, 1300, 1300])
+  const { rings, channelId, end } = await rung(turnTo, [3000, 3300, 3600, 3600])
   await until(() => rings.length > 0)
-  expect(rings[0]).toBeGreaterThanOrEqual(1300)
+  expect(rings[0]).toBeGreaterThanOrEqual(3600)
   expect(heard).toEqual(Array(3).fill(`readable ${channelId}`))
   await end()
 })
