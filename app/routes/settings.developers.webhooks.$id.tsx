@@ -23,8 +23,9 @@ export async function loader(args: LoaderFunctionArgs) {
   const asked = Object.fromEntries(new URL(args.request.url).searchParams)
   const { cursor } = asked
   const status = ListWebhookDeliveries.shape.status.safeParse(asked.status).data // of no such outcome: all
-  const webhook = await shown(api.webhooks.get({ id }))
+  // First the log: the page is read again only while it says that something is due.
   const log = await shown(api.webhooks.deliveries({ id, status, limit: PageLimit, ...(cursor ? { cursor } : {}) }))
+  const webhook = await shown(api.webhooks.get({ id }))
   return json({ webhook, log, status: status ?? null, asked })
 }
 

@@ -146,6 +146,26 @@ test('an endpoint that fails, or is off for that, is named on top of the list wi
   await page.getByText('it answered 410 Gone').waitFor()
 })
 
+test('an endpoint that is switched off while its page is read is shown as off', async () => {
+  const { page, path } = await anEndpoint()
+  await tried(page)
+  let reading: Promise<unknown> = Promise.resolve()
+  await here.db.transaction(async (tx) => {
+    await tx.execute(sql`lock table webhook_deliveries in access exclusive mode`)
+    reading = page.goto(path)
+    await until(async () => {
+      const waiting = await tx.execute(sql`
+        select from pg_locks where relation = 'webhook_deliveries'::regclass and not granted`)
+      return waiting.length > 0
+    })
+    await tx.execute(
+      sql`update webhooks set off_since = now(), off_reason = 'gone' where id = ${path.split('/').at(-1)}`,
+    )
+  })
+  await reading
+  await page.getByText('because it answered 410 Gone.').waitFor()
+})
+
 test('the log is filtered by outcome and read page by page', async () => {
   const { page, path } = await anEndpoint()
   await here.db.execute(sql`
