@@ -53,7 +53,8 @@ class Proxied {
         await answer.dump()
         return { status: statusCode, retryAfter: headers['retry-after'] as string | undefined }
       } catch (error) {
-        if ((error as { code?: string }).code !== 'ECONNREFUSED') throw error
+        // Refused, or reset while it waited to be accepted: nothing was sent.
+        if ((error as { syscall?: string }).syscall !== 'connect') throw error
       }
     }
   }
