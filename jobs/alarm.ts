@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { connect, type Db, listen } from '../db/client.ts'
+import type { Waiting } from './dispatch.ts'
 import type { Outage } from './outage.ts'
 import { DueChanged, ring } from './queue.ts'
 import type { Times } from './times.ts'
@@ -9,10 +10,10 @@ const AlarmLock = 70_037
 // A timer may fire a moment early, and a job that is not due yet would wait for the next poll.
 const GraceMs = 2
 
-type Due = { at: string; inMs: number; isAlone: boolean; id: string; network: string }
+type Due = Waiting & { at: string; inMs: number; isAlone: boolean }
 
 /** `onDue` hears of the channel whose hour has come, and says whether its own worker turns to it at once. */
-type Told = { times: Times; outage: Outage; log: Logger; onDue: (channel: { id: string; network: string }) => boolean }
+type Told = { times: Times; outage: Outage; log: Logger; onDue: (channel: Waiting) => boolean }
 
 /**
  * Ring at the very instant of the next due delivery, so that workers need not poll to be on time. What is due alone and

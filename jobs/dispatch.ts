@@ -17,7 +17,10 @@ const RestMs = { locked: 10, elsewhere: 500, full: 100 }
  */
 export type NotClaimed = keyof typeof RestMs | 'nothing'
 
-type Turn = { id: string; network: string; isWokenAgain: boolean }
+/** What a worker turns to: by its id, on a network. */
+export type Waiting = { id: string; network: string }
+
+type Turn = Waiting & { isWokenAgain: boolean }
 
 type Line = Map<string, Map<string, Turn>> // by network, each in the order in which they came
 
@@ -42,7 +45,7 @@ export class Dispatch<C extends object> {
   readonly #resting = new Map<string, NodeJS.Timeout>()
   readonly #running = new Map<string, number>() // by network
   readonly #full = new Set<string>() // networks that rest
-  #places = 0 // given so far
+  #given = 0 // places, so far
   #claiming: Promise<void> | null = null
   #closed = false
 
@@ -66,7 +69,7 @@ export class Dispatch<C extends object> {
    * Turn to as many of these as there are places for, and leave the rest to whoever was woken for it. Returns how many. Of a
    * network of which something waits already, none.
    */
-  offer(due: { id: string; network: string }[]): number {
+  offer(due: Waiting[]): number {
     const room = new Map<string, number>()
     const places = this.places()
     let taken = 0
@@ -120,11 +123,11 @@ export class Dispatch<C extends object> {
   #take(): Turn[] {
     const taken: Turn[] = []
     while (!this.#closed && taken.length < ClaimsAtOnce) {
-      const isForSecond = (this.#places + 1) % SecondLineEvery === 0
+      const isForSecond = (this.#given + 1) % SecondLineEvery === 0
       const turn =
         (isForSecond && this.#next(this.#elsewhere)) || this.#next(this.#waiting) || this.#next(this.#elsewhere)
       if (!turn) break
-      this.#places++
+      this.#given++
       this.#busy.set(turn.id, turn)
       this.#running.set(turn.network, this.#runningOn(turn.network) + 1)
       taken.push(turn)

@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { listen } from '../../db/client.ts'
 import { alarm } from '../../jobs/alarm.ts'
+import type { Waiting } from '../../jobs/dispatch.ts'
 import { Outage } from '../../jobs/outage.ts'
 import { times } from '../../jobs/times.ts'
 import { someDeliveries } from '../builders.ts'
@@ -11,7 +12,7 @@ import { world } from '../world.ts'
 const log = pino({ level: 'silent' })
 
 /** A world with one channel, the alarm, and when it rang. */
-async function rung(onDue: (channel: { id: string; network: string }) => boolean, dueInMs: number[]) {
+async function rung(onDue: (channel: Waiting) => boolean, dueInMs: number[]) {
   const w = await world()
   const channelId = await w.channel('readable')
   const now = Date.now()
@@ -42,7 +43,7 @@ test('rings once for all that is past, and at the hour of what comes', async () 
 
 test('what its own worker turns to at its hour needs no ring, unless something else is due with it', async () => {
   const heard: string[] = []
-  const turnTo = ({ id, network }: { id: string; network: string }) => heard.push(`${network} ${id}`) > 0
+  const turnTo = ({ id, network }: Waiting) => heard.push(`${network} ${id}`) > 0
   const { rings, channelId, end } = await rung(turnTo, [3000, 3300, 3600, 3600])
   await until(() => rings.length > 0)
   expect(rings[0]).toBeGreaterThanOrEqual(3600)
