@@ -53,7 +53,6 @@ export async function deliver(deps: Deps, ledger: Ledger, gate: Gate, claimed: C
   try {
     deps.at('claimed')
     const outcome = await outcomeOf({ ...deps, log }, ledger, gate, claimed)
-    deps.at('answered')
     // Proof is worth writing down whenever the database comes back: nobody else has it.
     const forMs = outcome.kind === 'published' ? deps.times.claimedAtMostMs : deps.times.leaseMs
     const ended = await persistently({ ...deps, log }, () => settle({ ...deps, log }, ledger, claimed, outcome), forMs)
@@ -91,7 +90,9 @@ async function outcomeOf(deps: Deps, ledger: Ledger, gate: Gate, claimed: Claime
       if (gate.closed || !(await ledger.intend({ claimed: channel, prepared }))) return { kind: 'lost', error: null }
       intended = true
       deps.at('intended')
-      return { kind: 'published', publication: await send({ ...deps, outbound }, network, channel, prepared) }
+      const publication = await send({ ...deps, outbound }, network, channel, prepared)
+      deps.at('answered')
+      return { kind: 'published', publication }
     } catch (error) {
       if (!intended && isOurDatabase(error))
         return { kind: 'failed', error: databaseAway(deps, error), intended, channel }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { inject } from 'vitest'
-import { connect, type Db } from '../db/client.ts'
+import { connect, type Db, unbounded } from '../db/client.ts'
 
 /**
  * A database of this test file's own, migrated and empty. Call it in beforeAll, and `end` in afterAll.
@@ -28,8 +28,10 @@ export async function testDatabase({ connections = 5, server = inject('postgres'
   }
 }
 
+// As long as it takes: a drop waits for every session of the server, and one whose process is frozen while it connects
+// hears nothing for up to a minute (authentication_timeout).
 async function onServer(server: string, statement: string): Promise<void> {
-  const { db, end } = connect(`${server}/postgres`, { connections: 1, name: 'test' })
+  const { db, end } = connect(`${server}/postgres`, { connections: 1, name: 'test', bounds: unbounded })
   await db.execute(sql.raw(statement))
   await end()
 }
