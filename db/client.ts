@@ -2,6 +2,7 @@ import type { ExtractTablesWithRelations } from 'drizzle-orm'
 import type { PgDatabase } from 'drizzle-orm/pg-core'
 import { drizzle, type PostgresJsDatabase, type PostgresJsQueryResultHKT } from 'drizzle-orm/postgres-js'
 import postgres, { type Sql } from 'postgres'
+import { InstallationError } from './embedded.ts'
 import * as schema from './schema.ts'
 
 type Schema = typeof schema
@@ -11,8 +12,11 @@ export type Db = PostgresJsDatabase<Schema>
 /** What a statement runs on: the pool, or a transaction of it. */
 export type Tx = PgDatabase<PostgresJsQueryResultHKT, Schema, ExtractTablesWithRelations<Schema>>
 
-/** `underWay`: how many statements and transactions are at it; above the pool's size, some wait for a connection. */
-export type Connection = { db: Db; underWay: () => number; end: () => Promise<void> }
+/**
+ * `underWay`: how many statements and transactions are at it; above the pool's size, some wait for a connection.
+ * `stuckForMs`: how long something has been under way and nothing has ended, in milliseconds.
+ */
+export type Connection = { db: Db; underWay: () => number; stuckForMs: () => number; end: () => Promise<void> }
 
 /** How long PostgreSQL lets a statement run, wait for a lock, and a transaction do nothing, in milliseconds; 0: for ever. */
 type Bounds = { statementMs: number; lockMs: number; idleInTransactionMs: number }
@@ -44,11 +48,13 @@ export function connect(
   url: string,
   { connections, name, bounds = ordinary, plans = 'kept', onClose = () => {} }: ConnectOptions,
 ): Connection {
+  demandPatched()
   const client = postgres(url, {
     max: connections,
     max_lifetime: null, // by default each is renewed after half an hour or more, and a session's locks are gone with it
     onnotice: () => {},
     connect_timeout: 10,
+    backoff: reconnectSeconds,
     onclose: onClose,
     connection: {
       application_name: `punctual ${name}`,
@@ -59,35 +65,58 @@ export function connect(
       ...(plans === 'fresh' ? { plan_cache_mode: 'force_custom_plan' } : {}),
     },
   })
-  const pool = { underWay: 0 }
+  const pool = { underWay: 0, movedAt: 0 }
   return {
-    db: drizzle(counted(prepared(client), pool), { schema, casing: 'snake_case' }),
+    db: drizzle(counted(prepared(client, pool), pool), { schema, casing: 'snake_case' }),
     underWay: () => pool.underWay,
+    stuckForMs: () => (pool.underWay > 0 ? performance.now() - pool.movedAt : 0),
     end: () => client.end({ timeout: 5 }),
   }
 }
 
+// As it is published, the driver gives one caller another's rows after a migration, and a lost connection ends the process.
+function demandPatched(): void {
+  if (!('oneQueryAtATime' in postgres))
+    throw new InstallationError(
+      'The database driver in node_modules is not patched. Run `npx patch-package` (npm ci does it), then start again.',
+    )
+}
+
+// The driver's own goes up to 20 s, and whatever waits for the connection waits with it.
+function reconnectSeconds(failures: number): number {
+  return Math.min(2 ** failures / 50, 1)
+}
+
+/** How busy a pool is. `movedAt`: when something began on the idle pool, or ended on a busy one. */
+type Pool = { underWay: number; movedAt: number }
+
 // Drizzle sends each statement unnamed, to be parsed and planned anew after a round trip of its own: a third of our
 // throughput (measured). So every statement with parameters is prepared once a connection. Lists go in as one array
 // parameter, or each length would be a statement of its own.
-function prepared<T extends Sql>(client: T): T {
+function prepared<T extends Sql>(client: T, pool: Pool): T {
   const { unsafe, begin, savepoint } = client as unknown as Record<string, (...args: unknown[]) => unknown>
-  const inner = (run: unknown) => (scoped: Sql) => (run as (sql: Sql) => unknown)(prepared(scoped))
+  const inner = (run: unknown) => (scoped: Sql) => (run as (sql: Sql) => unknown)(prepared(scoped, pool))
+  const moved = () => {
+    pool.movedAt = performance.now()
+  }
   return Object.assign(client, {
-    unsafe: (query: string, parameters: unknown[] = [], options = {}) =>
-      unsafe!(query, parameters, { ...options, prepare: parameters.length > 0 }),
+    unsafe: (query: string, parameters: unknown[] = [], options = {}) => {
+      const statement = unsafe!(query, parameters, { ...options, prepare: parameters.length > 0 }) as Promise<unknown>
+      if (!('onexecute' in options)) statement.then(moved, moved) // begins it a microtask later
+      return statement
+    },
     begin: (...args: unknown[]) => begin!(...args.slice(0, -1), inner(args.at(-1))),
     savepoint: (...args: unknown[]) => savepoint!(...args.slice(0, -1), inner(args.at(-1))),
   })
 }
 
 // The driver tells nobody how busy it is.
-function counted<T extends Sql>(client: T, pool: { underWay: number }): T {
+function counted<T extends Sql>(client: T, pool: Pool): T {
   const { unsafe, begin } = client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
   const count = (ended: Promise<unknown>) => {
-    pool.underWay++
+    if (pool.underWay++ === 0) pool.movedAt = performance.now()
     const less = () => void pool.underWay--
-    ended.then(less, less) // begins a statement a microtask later: what is set on it meanwhile still counts
+    ended.then(less, less)
     return ended
   }
   return Object.assign(client, {
@@ -119,8 +148,14 @@ export function sqlStateOf(error: unknown): string | null {
   return null
 }
 
+// 0A000 is a statement that was prepared before a migration, within a transaction: the same again is prepared anew.
 const Away =
-  /^(ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|ETIMEDOUT|CONNECT_TIMEOUT|CONNECTION_(CLOSED|ENDED|DESTROYED)|57P0[1-5]|08\w{3}|53[1-3]00|25006)$/
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|ETIMEDOUT|CONNECT_TIMEOUT|CONNECTION_(CLOSED|ENDED|DESTROYED)|57P0[1-5]|08\w{3}|53[1-3]00|25006|0A000)$/
+
+/** Whether the same statement may do better later: the database is away, or it was too slow, locked or left idle for too long. */
+export function isPassing(error: unknown): boolean {
+  return isDatabaseAway(error) || ['57014', '55P03', '25P03'].includes(sqlStateOf(error) ?? '')
+}
 
 /** Whether `error` says that the database cannot be reached or takes no work just now, so that later may be better. */
 export function isDatabaseAway(error: unknown): boolean {

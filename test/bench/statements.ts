@@ -62,7 +62,8 @@ async function deliverOne(sql: postgres.Sql, deliveryId: string): Promise<void> 
 }
 
 // The three statements of jobs/ledger.ts and jobs/settle.ts, one delivery each, as they were before claims came in
-// batches. They stay as they are: the measure must not move with what is measured.
+// batches. They stay as they are: the measure must not move with what is measured. (What is under way on a channel is what an
+// index of its own says: which states these are has changed, what is read has not.)
 
 const claim = `
   with channel as (
@@ -74,7 +75,7 @@ const claim = `
     where d.channel_id = c.id and c.status = 'active' and c.paused is not true and d.state = 'scheduled'
       and d.due_at <= now() and d.ready_at <= now() and d.due_at >= now() - interval '24 hours'
       and not exists (
-        select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain'))
+        select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending'))
     order by d.due_at, d.id limit 1
   ), claimed as (
     update deliveries d set

@@ -42,6 +42,14 @@ async function saidBy(script: string, settings: Record<string, string>, args: st
   return said
 }
 
+test.each(['server/index.ts', 'jobs/index.ts', 'server/start.ts'])(
+  '%s refuses a driver that was installed without its patch',
+  async (script) => {
+    const without = join(import.meta.dirname, '../without-patch.js')
+    expect(await saidBy('--import', {}, [without, script])).toMatch(/^The database driver .*npx patch-package.*\n$/)
+  },
+)
+
 const commands: [string, string, string[]][] = [
   ['worker', 'jobs/index.ts', []],
   ['admin', 'server/admin.ts', ['overdue']],
