@@ -1,12 +1,38 @@
 import { type Logger, pino, stdSerializers } from 'pino'
+import { LogSink } from './log-sink.ts'
+
+let sink: LogSink | null = null
 
 /**
- * A process's log: JSON lines on standard output, `process` naming it in each.
+ * A process's log: JSON lines on standard output, `process` naming it in each. A full disk, a closed pipe or a reader that
+ * does not read costs lines, never the process (db/log-sink.ts).
  *
  * A failed query's message ends in its parameters: password hashes, addresses, whole posts. They are cut from errors.
  */
 export function createLog(name: string, level: string): Logger {
-  return pino({ level, base: { process: name }, serializers: { err: withoutParameters } })
+  const options = { level, base: { process: name }, serializers: { err: withoutParameters } }
+  sink ??= new LogSink(1, (dropped, reason) => log.warn({ dropped, reason }, 'log lines were dropped'))
+  const log = pino(options, sink)
+  for (const stream of [process.stdout, process.stderr]) heed(stream) // libraries print too
+  return log
+}
+
+/** How many lines of this process's log were dropped. */
+export function droppedLines(): number {
+  return sink?.dropped ?? 0
+}
+
+/** Print a line for whoever started this process. Nobody may be there to read it: that is no reason to end. */
+export function print(line: string, stream: NodeJS.WriteStream = process.stdout): void {
+  heed(stream)
+  try {
+    stream.write(`${line}\n`)
+  } catch {} // a file on a full disk
+}
+
+// An error that nobody hears ends the process.
+function heed(stream: NodeJS.WriteStream): void {
+  if (stream.listenerCount('error') === 0) stream.on('error', () => {})
 }
 
 /** An error for the log, without the parameters of the query that failed, in its causes as well. */

@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { withoutParameters } from '../../db/log.ts'
@@ -16,3 +19,55 @@ test('a query that fails is logged without what it was called with', async () =>
   expect(logged).not.toContain('of two lines')
   await end()
 })
+
+test('lines that a reader does not read are dropped and counted; the process goes on, and says so when it reads again', async () => {
+  const { exit, output, more } = program(`
+    const line = 'x'.repeat(1000)
+    for (let round = 0; round < 20; round++) {
+      for (let i = 0; i < 1000; i++) log.info({ line }, 'one of many')
+      await sleep(1)
+    }
+    process.stderr.write('is at its end, with ' + droppedLines() + ' dropped\\n')
+    process.stdin.resume() // until it is told to end
+    await once(process.stdin, 'end')
+    await sleep(500)`)
+  const said = await more()
+  const dropped = Number(/with (\d+) dropped/.exec(said)?.[1])
+  expect(dropped).toBeGreaterThan(10_000) // 20 MB, of which 4 wait
+  const lines = await output()
+  expect(lines.filter(({ msg }) => msg === 'one of many')).toHaveLength(20_000 - dropped)
+  expect(lines.filter(({ msg }) => msg === 'log lines were dropped')).toMatchObject([
+    { level: 40, dropped, reason: 'the reader is too slow' },
+  ])
+  expect(await exit).toBe(0)
+})
+
+test('the last lines before a process ends are written, however it ends', async () => {
+  for (const end of ['process.exit(0)', 'throw new Error("of ours")']) {
+    const { output } = program(`for (let i = 0; i < 100; i++) log.info({ i }, 'last words'); ${end}`)
+    expect((await output()).map(({ i }) => i)).toEqual(Array.from({ length: 100 }, (_, i) => i))
+  }
+})
+
+test('a reader that never reads does not keep a process from its end', async () => {
+  const { exit } = program(`for (let i = 0; i < 5000; i++) log.info('x'.repeat(500)); process.exit(0)`)
+  expect(await exit).toBe(0)
+})
+
+/** A process that logs. `more` is what it says on standard error first; `output` reads its log to the end, and lets it end. */
+function program(body: string) {
+  const script = `
+    import { once } from 'node:events'
+    import { setTimeout as sleep } from 'node:timers/promises'
+    import { createLog, droppedLines } from './db/log.ts'
+    const log = createLog('test', 'info')
+    ${body}`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'pipe' })
+  const exit = once(child, 'exit').then(([code]) => code as number)
+  const output = async () => {
+    child.stdin.end()
+    const lines = (await text(child.stdout)).trim().split('\n')
+    return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  }
+  return { exit, output, more: async () => String((await once(child.stderr, 'data'))[0]) }
+}
