@@ -96,6 +96,24 @@ export const sessions = pgTable(
   ],
 )
 
+// A browser on which an account has signed in, for a year. It opens nothing: its tries do not wait for those of others
+// (server/throttle.ts). Its other accounts have rows with the same token.
+export const devices = pgTable(
+  'devices',
+  {
+    tokenHash: bytes().notNull(), // SHA-256
+    accountId: uuid()
+      .notNull()
+      .references(() => accounts.id, { onDelete: 'cascade' }),
+    expiresAt: instant().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tokenHash, t.accountId] }),
+    index('devices_account').on(t.accountId, t.expiresAt),
+    index('devices_expiry').on(t.expiresAt), // the sweep
+  ],
+)
+
 export const apiKeys = pgTable(
   'api_keys',
   {
@@ -334,8 +352,9 @@ export const deliveries = pgTable(
       columns: [t.organisationId, t.channelId],
       foreignColumns: [channels.organisationId, channels.id],
     }),
-    // The backstop of claim's order: one under way a channel.
-    uniqueIndex('deliveries_under_way').on(t.channelId).where(sql`state in ('claimed', 'sending', 'uncertain')`),
+    // The backstop of claim's order: one claimed or sending a channel.
+    uniqueIndex('deliveries_at_work').on(t.channelId).where(sql`state in ('claimed', 'sending')`),
+    index('deliveries_uncertain').on(t.channelId).where(sql`state = 'uncertain'`), // claim, and looks: so few may be
     // The backstop of poison: those that may have ended their worker go one at a time in the whole installation.
     uniqueIndex('deliveries_suspect')
       .on(sql`(crash_count > 0)`)
@@ -347,6 +366,7 @@ export const deliveries = pgTable(
     index('deliveries_leased').on(t.leaseUntil).where(sql`state in ('claimed', 'sending')`), // the heartbeat, the reaper
     index('deliveries_for_a_person').on(t.state).where(sql`state in ('held', 'needs_review')`), // the metrics, the operators' page
     index('deliveries_look').on(t.lookAt).where(sql`state = 'uncertain'`), // the reaper
+    index('deliveries_being_read').on(t.leaseUntil).where(sql`look_token is not null`), // looks: so few may be
     check('published_has_evidence', sql`(state = 'published') = (published_at is not null and evidence is not null)`),
     check('under_way_has_lease', sql`(state in ('claimed', 'sending')) = (lease_token is not null)`),
     check('uncertain_has_look', sql`state <> 'uncertain' or (look_at is not null and maybe_out)`),
@@ -393,9 +413,16 @@ export const installation = pgTable(
     systemIdentifier: text(),
     databaseOid: bigint({ mode: 'number' }),
     timeline: integer(),
+    allowsFailover: boolean().notNull().default(false), // a standby that became the primary has lost nothing: go on sending
   },
   (t) => [check('installation_is_one', sql`${t.only}`)],
 )
+
+// One row that holds the number of the transaction that wrote it. A dump that is restored writes it again in another one.
+// No key: restored beside the row that is there, it makes two, and that is noticed as well (jobs/restore.ts). Never update it.
+export const databaseMark = pgTable('database_mark', {
+  writtenIn: bigint({ mode: 'number' }).notNull(), // the low 32 bits, as `xmin` has them
+})
 
 // What holds for a whole network in the installation. Rows are made by the workers that know the network.
 export const networks = pgTable('networks', {
@@ -413,6 +440,7 @@ export const workers = pgTable('workers', {
   startedAt: createdAt(),
   seenAt: createdAt(), // its last heartbeat
   goneAt: instant(), // when its lock was first seen to be free: it is dead when it still is at the next look
+  leavingAt: instant(), // it said that it ends by itself, so its end is no crash of what it sends
 })
 
 // What a worker did in a minute, for the operators' page. Swept after a week.
