@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,19 +14,24 @@ import { canEnter, createCluster, findPostgres, freePort, give, type Postgres, s
 /** A PostgreSQL of its own. `server` is its address up to the name of a database. */
 export type Cluster = {
   server: string
+  folder: string
+  home: string // where `folder` is, and what goes with it at the end
   /** fast: what was under way is ended in order; immediate: as if it had crashed. */
   stop: (mode: 'fast' | 'immediate') => Promise<void>
   start: () => Promise<void>
+  /** Stop all its processes where they are (SIGSTOP): connections stay, and nothing answers. */
+  freeze: () => Promise<void>
+  thaw: () => Promise<void>
   end: () => Promise<void>
 }
 
 /**
- * A PostgreSQL of its own under these `settings`, with the migrated database `migrated` for others to copy.
+ * A PostgreSQL of its own, of npm's version or an `other`, under these `settings`, with the migrated database `migrated` for others to copy.
  *
  * It and its folder go with `end`, or with this process.
  */
-export async function startCluster(settings: Record<string, string>): Promise<Cluster> {
-  const programs = await findPostgres(pino({ level: 'error' }))
+export async function startCluster(settings: Record<string, string>, other?: Postgres): Promise<Cluster> {
+  const programs = other ?? (await findPostgres(pino({ level: 'error' })))
   const home = await openFolder(programs)
   const folder = join(home, 'cluster')
   const end = endWithUs(programs, folder, home)
@@ -40,11 +45,29 @@ export async function startCluster(settings: Record<string, string>): Promise<Cl
   await postgres.db.execute(sql`create database migrated`)
   await postgres.end()
   await migrate(`${server}/migrated`)
-  return { server, start, end, stop: (mode) => stopCluster(programs, folder, mode) }
+  const signal = (name: 'SIGSTOP' | 'SIGCONT') => signalCluster(folder, name)
+  return {
+    ...{ server, folder, home, start, end, stop: (mode) => stopCluster(programs, folder, mode) },
+    ...{ freeze: () => signal('SIGSTOP'), thaw: () => signal('SIGCONT') },
+  }
 }
 
 async function stopCluster({ bin, user }: Postgres, folder: string, mode: string): Promise<void> {
   await promisify(execFile)(join(bin, 'pg_ctl'), ['stop', '-w', '-m', mode, '-D', folder], { ...user, cwd: '/' })
+}
+
+// The postmaster first: it makes the others.
+async function signalCluster(folder: string, signal: NodeJS.Signals): Promise<void> {
+  const [postmaster] = (await readFile(join(folder, 'postmaster.pid'), 'utf8')).split('\n')
+  process.kill(Number(postmaster), signal)
+  const children = await readFile(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8')
+  for (const pid of children.split(' ').filter(Boolean)) {
+    try {
+      process.kill(Number(pid), signal)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error // ended meanwhile
+    }
+  }
 }
 
 async function openFolder(programs: Postgres): Promise<string> {

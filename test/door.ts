@@ -8,7 +8,9 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 export async function aDoor(url: string) {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()
+  const deaf = new Set<Socket>()
   let isSilent = false
+  const passes = (socket: Socket) => !isSilent && !deaf.has(socket)
   const server: Server = createServer((socket) => {
     const there = connect(Number(port), hostname)
     for (const [one, other] of [
@@ -16,8 +18,8 @@ export async function aDoor(url: string) {
       [there, socket],
     ] as const) {
       sockets.add(one)
-      one.on('error', () => {}).on('data', (bytes) => void (isSilent || other.write(bytes)))
-      one.on('close', () => sockets.delete(one) && (isSilent || other.destroy()))
+      one.on('error', () => {}).on('data', (bytes) => void (passes(one) && other.write(bytes)))
+      one.on('close', () => sockets.delete(one) && passes(one) && other.destroy())
     }
   })
   const open = async (at: number) => {
@@ -31,6 +33,10 @@ export async function aDoor(url: string) {
   return {
     url: through.href,
     open: () => open(own),
+    /** The connections that there are fall silent; new ones pass. */
+    deafen: () => {
+      for (const socket of sockets) deaf.add(socket)
+    },
     silence: () => {
       isSilent = true
     },

@@ -59,11 +59,21 @@ export async function testSite(databaseUrl: string, extra: Record<string, string
   }
 }
 
+/** Where a process writes: to be read as its `log`, to an open file, or to a pipe that nobody reads any more. */
+export type Stdout = 'read' | 'closed' | number
+
 /** Start the web process and wait until it is ready. */
-export async function startWeb(site: Site): Promise<Started> {
-  const web = start(['server/index.ts'], site.env)
+export async function startWeb(site: Site, stdout: Stdout = 'read'): Promise<Started> {
+  const web = start(['server/index.ts'], site.env, stdout)
   await untilReady(web, () => site.appUrl)
   return web
+}
+
+/** Start web and worker as `npm start` does, from build/, and wait until the site is ready. */
+export async function startAll(site: Site, stdout: Stdout = 'read'): Promise<Started> {
+  const all = start(['server/start.ts'], site.env, stdout)
+  await untilReady(all, () => site.appUrl)
+  return all
 }
 
 /** How a worker is started: with which fake networks and variables, where it ends, and what node is told before its script. */
@@ -74,20 +84,26 @@ export type WorkerWay = {
   dieAt?: DieAt
   mayEnd?: boolean // also before it is ready
   node?: string[]
+  stdout?: Stdout // with WORKER_PORT in `env`, since its log does not say the port
 }
 
 /** Start a worker process and wait until it is ready. */
 export async function startWorker(
   site: Site,
-  { networks = [], timesFactor = 0.1, env = {}, dieAt, mayEnd = dieAt !== undefined, node = [] }: WorkerWay = {},
+  {
+    networks = [],
+    timesFactor = 0.1,
+    env = {},
+    dieAt,
+    mayEnd = dieAt !== undefined,
+    node = [],
+    stdout = 'read',
+  }: WorkerWay = {},
 ): Promise<Started & { healthUrl: string }> {
-  const worker = start([...node, 'test/worker.ts', JSON.stringify({ networks, timesFactor, dieAt })], {
-    ...site.env,
-    WORKER_PORT: '0',
-    ...env,
-  })
+  const args = [...node, 'test/worker.ts', JSON.stringify({ networks, timesFactor, dieAt })]
+  const worker = start(args, { ...site.env, WORKER_PORT: '0', ...env }, stdout)
   const healthUrl = () => {
-    const port = /"port":(\d+)\},"msg":"worker runs"/.exec(worker.log())?.[1]
+    const port = env.WORKER_PORT ?? /"port":(\d+)\},"msg":"worker runs"/.exec(worker.log())?.[1]
     return port ? `http://127.0.0.1:${port}` : null
   }
   const ready = untilReady(worker, healthUrl)
@@ -108,13 +124,14 @@ export async function until<T>(
   }
 }
 
-function start(args: string[], env: Record<string, string>): Started {
+function start(args: string[], env: Record<string, string>, stdout: Stdout): Started {
   const child: ChildProcess = spawn(process.execPath, args, {
     cwd: Root,
     env: { NODE_ENV: 'production', PATH: process.env.PATH ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', typeof stdout === 'number' ? stdout : 'pipe', 'pipe'],
   })
   let log = ''
+  if (stdout === 'closed') child.stdout?.destroy()
   child.stdout?.on('data', (chunk) => (log += chunk))
   child.stderr?.on('data', (chunk) => (log += chunk))
   const ended = once(child, 'exit').then(([code]) => code as number | null)

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
+import { brief, connect, type Db } from './client.ts'
+
+/** How often the database is asked, how soon it must answer, and when a connection, and then the process, is given up. */
+const proberTimes = { everyMs: 1000, answerMs: 1500, replaceMs: 5000, stuckMs: 60_000 }
+
+const StepMs = 50
+
+/** The last line of a process that only another one can replace. */
+export const StuckSentence = 'No query has finished for a minute, but the database answers others. Exiting.'
+
+/** `unreachable`: it refuses, or nobody is there; `silent`: it is there and says nothing, as a frozen one. */
+export type Answering = 'yes' | 'unreachable' | 'silent'
+
+/** Whether the database answers, as of a moment ago. */
+export type Prober = {
+  answers: () => Answering
+  /** Ask something on a connection that no request can use up. Throws when it takes longer than an answer may. */
+  ask: <T>(question: (db: Db) => Promise<T>) => Promise<T>
+  end: () => Promise<void>
+}
+
+type Watched = {
+  /** How long the process's pool has been busy with nothing ending (db/client.ts). */
+  stuckForMs: () => number
+  /** The pool is stuck while a fresh connection answers: only another process can go on. */
+  onStuck: () => void
+  times?: typeof proberTimes
+}
+
+/**
+ * Ask the database each second whether it answers, on a connection of this prober's own: a pool whose connections hang
+ * says nothing of the database, nor the other way round. A connection that does not answer is replaced by a fresh one.
+ */
+export function startProber(url: string, { stuckForMs, onStuck, times = proberTimes }: Watched): Prober {
+  const open = () => connect(url, { connections: 2, name: 'probe', bounds: brief })
+  const halt = new AbortController()
+  let connection = open()
+  let state: Answering = 'yes' // whoever started the process has just used it
+  let answeringSince = performance.now()
+
+  async function probe(): Promise<void> {
+    // In small steps: what passes while this process itself stands still is no silence of the database.
+    let stepsLeft = times.answerMs / StepMs
+    const silence = setInterval(() => {
+      if (--stepsLeft <= 0) state = 'silent'
+    }, StepMs)
+    try {
+      await within(times.replaceMs, connection.db.execute(sql`select 1`))
+      if (state !== 'yes') answeringSince = performance.now()
+      state = 'yes'
+    } catch (error) {
+      if (error instanceof TooLate) replace()
+      else state = 'unreachable'
+    } finally {
+      clearInterval(silence)
+    }
+  }
+
+  function replace(): void {
+    connection.end().catch(() => {}) // its last words are of no use
+    connection = open()
+  }
+
+  const probing = (async () => {
+    while (!halt.signal.aborted) {
+      await probe()
+      const stuckMs = Math.min(stuckForMs(), performance.now() - answeringSince)
+      if (state === 'yes' && stuckMs > times.stuckMs) onStuck()
+      await sleep(times.everyMs, undefined, { ref: false, signal: halt.signal }).catch(() => {})
+    }
+  })()
+  return {
+    answers: () => state,
+    ask: (question) => within(times.answerMs, question(connection.db)),
+    async end() {
+      halt.abort()
+      await Promise.race([probing, sleep(times.answerMs, undefined, { ref: false })])
+      await connection.end()
+    },
+  }
+}
+
+class TooLate extends Error {}
+
+async function within<T>(ms: number, asked: Promise<T>): Promise<T> {
+  const over = new AbortController()
+  const late = sleep(ms, undefined, { signal: over.signal }).then(() => {
+    throw new TooLate(`The database did not answer within ${ms} ms.`)
+  })
+  late.catch(() => {}) // aborted, or heard below
+  asked.catch(() => {}) // it may fail when nobody listens any more
+  return Promise.race([asked, late]).finally(() => over.abort())
+}
