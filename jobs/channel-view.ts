@@ -19,6 +19,10 @@ export type Channel = {
 /** SQL: the status of the channel `c`, in its own words until an operator has paused what would go out. */
 export const channelStatus = sql`case when c.status = 'active' and ${isPaused} then 'paused' else c.status::text end`
 
+/** SQL: what ChannelRow has, of the channel `c`. */
+export const channelColumns = sql`c.id, c.network, c.name, c.handle, c.url, c.picture_key, c.status, ${channelStatus} as shown,
+  c.limits, c.connected_at, c.created_at`
+
 /** A row of `channels`; `shown` is its channelStatus, which events of before there was one lack. */
 export type ChannelRow = {
   id: string

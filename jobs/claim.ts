@@ -5,6 +5,7 @@ import { tell } from './events.ts'
 import { type Claimed, gaveUpError, heldError, json, missedError, ms, preparedCleared } from './ledger.ts'
 import { isStopped } from './pause.ts'
 import type { Times } from './times.ts'
+import { underWayOn } from './under-way.ts'
 
 // The first transition of a delivery. The unit of claiming is the channel, and many channels are claimed at once: one
 // transaction for all that a worker has room for is what makes it fast (docs/decisions/016, 021).
@@ -19,9 +20,9 @@ export type Late = { lateOn: string }
 export type Claim = Claimed | Late | NotClaimed
 
 /**
- * Claim the oldest due delivery of each channel in the order (due_at, id), unless one of the channel is under way, the
- * channel, its network or the installation is paused, or the network's cap is reached. Of those that may have ended their
- * worker one at a time is claimed in the whole installation. Answers by channel.
+ * Claim the oldest due delivery of each channel in the order (due_at, id), unless one of the channel is claimed or
+ * sending, three are uncertain, the channel, its network or the installation is paused, or the network's cap is reached.
+ * Of those that may have ended their worker one at a time is claimed in the whole installation. Answers by channel.
  *
  * What is due on a channel that is not connected, or was more than a day ago, is `Late`.
  */
@@ -79,7 +80,7 @@ const capLock = (name: SQL) => sql`${CapLock}, hashtext(${name})`
 async function lockChannels(tx: Tx, owner: string, channelIds: string[]): Promise<Seen[]> {
   const locking = sql`
     with seen as materialized (
-      select c.id, c.network, (${underWayOn(sql`c`)}) as under_way from channels c where c.id = any(${sql.param(channelIds)}::uuid[])
+      select c.id, c.network, ${underWayOn(sql`c.id`)} as under_way from channels c where c.id = any(${sql.param(channelIds)}::uuid[])
     ), capped as materialized (
       select n.name, coalesce(n.at_once < ${mostAtOnce(owner)}, true) as is_counted from networks n
       where n.at_once is not null and n.name in (select network from seen where under_way is null)
@@ -112,9 +113,6 @@ async function lockChannels(tx: Tx, owner: string, channelIds: string[]): Promis
   return [...rows]
 }
 
-const underWayOn = (c: SQL) =>
-  sql`select u.state from deliveries u where u.channel_id = ${c}.id and u.state in ('claimed', 'sending', 'uncertain') limit 1`
-
 type Row = Omit<Claimed, 'id'> & {
   id: string | null
   isSuspect: boolean
@@ -131,7 +129,7 @@ async function claimLocked(tx: Tx, times: Times, owner: string, locked: Seen[]):
     with open as materialized (
       select c.*, n.at_once,
         (c.paused_until > now() or c.paused_at is not null or n.paused_at is not null or ${isStopped}) is true as paused,
-        (${underWayOn(sql`c`)}) as under_way
+        ${underWayOn(sql`c.id`)} as under_way
       from channels c left join networks n on n.name = c.network where c.id = any(${sql.param(locked.map(({ id }) => id))}::uuid[])
     ), taken as materialized (
       select network, count(*) from (

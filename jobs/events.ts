@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import { type ChannelRow, channelStatus, showChannel } from './channel-view.ts'
-import { type Post, type PostRow, postView, showPost } from './post-view.ts'
+import { type Post, type PostRow, postColumns, postView, showPost } from './post-view.ts'
 import { callWebhooks } from './queue.ts'
 
 // What webhooks are told of (API.md §6), written in the transaction in which it happens, for those alone that listen then.
@@ -26,14 +26,21 @@ export async function tellAll(tx: Tx, posts: TheirPost[]): Promise<void> {
   if (posts.length === 0) return
   const organisationIds = sql.param(posts.map(({ organisationId }) => organisationId))
   const ids = sql.param(posts.map(({ postId }) => postId))
-  await write(tx, posts, becoming(sql`select distinct * from unnest(${organisationIds}::uuid[], ${ids}::uuid[])`, null))
+  await write(
+    tx,
+    posts,
+    becoming(
+      sql`select distinct organisation_id, id from unnest(${organisationIds}::uuid[], ${ids}::uuid[]) as told (organisation_id, id)`,
+      null,
+    ),
+  )
 }
 
 /** The same of one post, and of what was done with it, whatever its status; returns it as callers see it now. */
 export async function tellOfPost(tx: Tx, post: TheirPost, deed: Deed | null = null): Promise<Post> {
   // Not as a list of one: PostgreSQL would expect ten, and make a plan of its own for each post, which takes longer than the rest.
   const one = sql`values (${post.organisationId}::uuid, ${post.postId}::uuid)`
-  const [row] = await write(tx, [post], becoming(one, deed), sql`, s.* from seen s`)
+  const [row] = await write(tx, [post], becoming(one, deed), sql`, ${postColumns(sql`s`, sql`s`)} from seen s`)
   return showPost(row as PostRow)
 }
 

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import { sendMetrics } from './metrics.ts'
 
 /** What a worker says of itself: null when all is well, or why it is not, in words for the operator. */
-export type Health = { notLive: () => string | null; notReady: () => Promise<string | null> }
+export type Health = { notLive: () => string | null; notReady: () => string | null }
 
 /** Where to listen. `port` 0: any free one; `host` null: every address. */
 export type Place = { port: number; host: string | null }
@@ -12,7 +12,7 @@ export type Place = { port: number; host: string | null }
 export function serveHealth(place: Place, { notLive, notReady }: Health, registry: Registry): Promise<Server> {
   return serve(place, {
     '/livez': (res) => answer(res, 'livez', notLive()),
-    '/readyz': async (res) => answer(res, 'readyz', await notReady()),
+    '/readyz': (res) => answer(res, 'readyz', notReady()),
     '/metrics': (res) => sendMetrics(registry, res),
   })
 }

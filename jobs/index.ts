@@ -4,17 +4,22 @@ import { connect, type Db } from '../db/client.ts'
 import { InstallationError, joinInstallation } from '../db/embedded.ts'
 import { type Env, readEnv } from '../db/env.ts'
 import { explained } from '../db/explained.ts'
-import { createLog } from '../db/log.ts'
+import { createLog, print } from '../db/log.ts'
 import { isMigrated } from '../db/migrate.ts'
+import { StuckSentence, startProber } from '../db/prober.ts'
 import { openFiles } from '../db/storage.ts'
 import { serveHealth } from './health.ts'
+import { announceDiskErrors } from './life.ts'
 import { workerMetrics } from './metrics.ts'
 import { networks as allNetworks, type Networks } from './networks/registry.ts'
 import { Outage } from './outage.ts'
 import { createOutbound } from './outbound.ts'
+import { announceEnd } from './presence.ts'
 import type { Point } from './session.ts'
 import { times as realTimes, type Times } from './times.ts'
 import { type End, startWorker, type Worker, type WorkerOptions } from './worker.ts'
+
+const LastWordsMs = 3000
 
 type Way = {
   env: Env
@@ -32,15 +37,28 @@ type Way = {
 export async function run({ env, networks = allNetworks, times = realTimes, at = () => {} }: Way): Promise<void> {
   const log = createLog('worker', env.logLevel)
   const asked = signalled() // before anything is claimed
+  let announce: () => Promise<unknown> = async () => {}
+  const leave = async () => {
+    await announce() // no crash: what was under way is not to blame
+    process.exit(1)
+  }
+  // A stop waits for what is being sent, and never for a database that says nothing: what is not written down is found out.
+  void asked.then(() => setTimeout(leave, times.stopAtMostMs))
   const { databaseUrl, secretKeys } = await joinInstallation(env)
   const connections = env.databaseConnections
-  const { db, underWay, end } = connect(databaseUrl, { connections, name: 'worker' })
+  const { db, underWay, stuckForMs, end } = connect(databaseUrl, { connections, name: 'worker' })
   if (!(await isMigrated(db)))
     throw new InstallationError('The database is older than this version: run `npm run migrate`.')
   const outbound = createOutbound({ allow: env.outboundAllow })
   const metrics = workerMetrics({ db, underWay, connections, log })
   const refreshing = connect(databaseUrl, { connections: 2, name: 'refresh' }) // slow ones wait for each other alone
+  const onStuck = () => {
+    log.fatal(StuckSentence)
+    void leave()
+  }
+  const prober = startProber(databaseUrl, { stuckForMs, onStuck })
   const options = {
+    prober,
     refreshing: refreshing.db,
     outage: new Outage(log),
     ...{ db, databaseUrl, times, outbound, metrics, log, at, ring: secretKeys, appUrl: env.appUrl },
@@ -49,17 +67,18 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
     files: await openFiles(env),
   }
   let worker = await startWorker(options)
+  announceDiskErrors(leave)
   const health = { notLive: () => worker.health.notLive(), notReady: () => worker.health.notReady() }
   const server = await serveHealth({ port: env.workerPort, host: env.host }, health, metrics.registry)
   for (;;) {
     const { owner } = worker
+    announce = () => announceEnd(databaseUrl, owner, LastWordsMs)
     log.info({ owner, pid: process.pid, host: hostname(), health: server.address() }, 'worker runs')
     const { reason, code, next } = await Promise.race([worker.ended, asked])
     log.info({ reason }, 'worker stops')
-    if (next === 'exit at once') process.exit(code)
     await worker.stop().catch((error: unknown) => log.error({ err: error }, 'the stop was not clean'))
     if (next === 'exit') {
-      await Promise.all([outbound.close(), refreshing.end(), end()])
+      await Promise.all([outbound.close(), prober.end(), refreshing.end(), end()])
       process.exit(code)
     }
     const anew = await Promise.race([startedAnew(options), asked])
@@ -90,7 +109,7 @@ function signalled(): Promise<End> {
 
 /** Say why the process cannot start, and exit. */
 export function failStart(error: unknown): never {
-  process.stderr.write(`${explained(error)}\n`)
+  print(explained(error), process.stderr)
   process.exit(1)
 }
 

@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import { isPaused } from './pause.ts'
 import { postView } from './post-view.ts'
+import { UncertainAtMost, underWayOn } from './under-way.ts'
 
 // What must hold of the ledger, as far as it alone can show it. Each is a statement that finds the rows that break it, by
 // their delivery's or post's id; PostgreSQL does the work, whatever the number of posts.
@@ -27,14 +28,13 @@ export async function checkInvariants(tx: Tx): Promise<Checked[]> {
 
 type Invariant = { name: string; says: string; broken: SQL }
 
-const isUnderWay = (d: SQL) => sql`${d}.state in ('claimed', 'sending', 'uncertain')`
 const aMinuteAgo = sql`(now() - interval '60 seconds')`
 
 const isKeptBack = sql`((c.paused_until > ${aMinuteAgo}) is true or ${isPaused})`
 
-const isBehindAnother = sql`exists (
-  select from deliveries u where u.channel_id = d.channel_id and u.id <> d.id and (${isUnderWay(sql`u`)}
-    or (u.state = 'scheduled' and u.ready_at <= now() and (u.due_at, u.id) < (d.due_at, d.id))))`
+const isBehindAnother = sql`(${underWayOn(sql`d.channel_id`)} is not null or exists (
+  select from deliveries u where u.channel_id = d.channel_id and u.state = 'scheduled' and u.ready_at <= now()
+    and (u.due_at, u.id) < (d.due_at, d.id)))`
 
 const isBehindSuspect = sql`(d.crash_count > 0 and exists (
   select from deliveries u where u.crash_count > 0 and u.state in ('claimed', 'sending')))`
@@ -94,10 +94,12 @@ const invariants: Invariant[] = [
   },
   {
     name: 'one is under way a channel',
-    says: 'No channel has two deliveries claimed, sent or looked for at once.',
+    says: `No channel has two deliveries claimed or sending at once, or more than ${UncertainAtMost} uncertain.`,
     broken: sql`
-      select d.id from deliveries d where ${isUnderWay(sql`d`)} and exists (
-        select from deliveries u where u.channel_id = d.channel_id and u.id <> d.id and ${isUnderWay(sql`u`)})`,
+      select d.id from (
+        select id, state, count(*) over (partition by channel_id, state = 'uncertain') as beside
+        from deliveries where state in ('claimed', 'sending', 'uncertain')) d
+      where d.beside > case when d.state = 'uncertain' then ${UncertainAtMost} else 1 end`,
   },
   {
     name: 'a channel keeps its order',

@@ -1,8 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brief, connect, type Tx } from '../db/client.ts'
-import { beSeen, enrol, forgetDead, isPresent, showPresence } from './presence.ts'
+import { print } from '../db/log.ts'
+import { announceEnd, beSeen, enrol, forgetDead, isPresent, showPresence } from './presence.ts'
 import type { Times } from './times.ts'
 
+const AnnouncedWithinMs = 600_000
+const AnnounceWaitMs = 2000
+const GoodbyeMs = 5000 // a connection that is dead hears none
 const AgainMs = 50 // a lock that was lost is asked for as often: others take its owner for dead within a second
 
 /** A worker's sign of life, on a connection of its own. */
@@ -16,12 +20,13 @@ export type Life = {
 /**
  * Show that a worker lives by a lock of its connection's session. When PostgreSQL ends that session or the connection
  * breaks, `onLost` hears of it at once, and the lock is taken again as soon as can be: nobody takes over what is being
- * sent, and no crash is counted, while the worker ends it. `onSilence` hears that the connection is there and dead.
+ * sent, and no crash is counted, while the worker ends it. A connection that is there and dead, while the database
+ * answers others, counts as lost; while it is silent to all, this waits: what is sent meanwhile was intended before.
  */
 export function showLife(
   databaseUrl: string,
   { silenceMs }: Pick<Times, 'silenceMs'>,
-  { onLost, onSilence }: { onLost: () => void; onSilence: () => void },
+  { onLost, isSilent }: { onLost: () => void; isSilent: () => boolean },
 ): Life {
   let owner: string | null = null
   const { db, end } = connect(databaseUrl, {
@@ -43,6 +48,11 @@ export function showLife(
     await work(db)
   }
 
+  // Others find the lock free. The database is away: this goes on until it is back, unless the process is ended before.
+  function announced(ended: string): Promise<unknown> {
+    return Promise.race([announceEnd(databaseUrl, ended, AnnouncedWithinMs), sleep(AnnounceWaitMs)])
+  }
+
   return {
     async begin(begun, concurrency) {
       await showPresence(db, begun)
@@ -51,14 +61,27 @@ export function showLife(
     },
     async beat(work) {
       if (!owner) return
-      const silence = sleep(silenceMs, 'silent' as const, { ref: false })
-      if ((await Promise.race([beat(owner, work), silence])) === 'silent') onSilence()
+      const beating = beat(owner, work)
+      const silence = () => sleep(silenceMs, 'silent' as const, { ref: false })
+      while ((await Promise.race([beating, silence()])) === 'silent') if (!isSilent()) return onLost()
     },
     async end() {
       const ended = owner
       owner = null
-      if (ended) await forgetDead(db, [ended]).catch(() => {}) // others find the lock free
+      const forgotten = ended && forgetDead(db, [ended]).catch(() => announced(ended))
+      await Promise.race([forgotten, sleep(GoodbyeMs, undefined, { ref: false })])
       await end()
     },
   }
+}
+
+const OfTheDisk = /^(ENOSPC|EDQUOT|EROFS|EIO|EPIPE)$/
+
+/** An error that nobody caught ends the process, as ever. One of the disk or of a pipe is no post's fault: `announce` says so first. */
+export function announceDiskErrors(announce: () => Promise<unknown>): void {
+  process.once('uncaughtException', async (error: NodeJS.ErrnoException) => {
+    print(error.stack ?? String(error), process.stderr)
+    if (OfTheDisk.test(error.code ?? '')) await announce()
+    process.exit(1)
+  })
 }

@@ -2,12 +2,13 @@ import type { ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Connection } from '../db/client.ts'
+import { droppedLines } from '../db/log.ts'
 import { watchLedger } from './ledger-metrics.ts'
 
 /** What a process is, for its metrics: its pool, of `connections`, and its log. */
 export type Measured = Pick<Connection, 'db' | 'underWay'> & { connections: number; log: Logger }
 
-/** What every process of ours says of itself and of the installation: Node's own metrics, the pool, the ledger. */
+/** What every process of ours says of itself and of the installation: Node's own metrics, the pool, the log, the ledger. */
 export function processMetrics({ db, underWay, connections, log }: Measured): Registry {
   const registry = new Registry()
   const registers = [registry]
@@ -24,6 +25,13 @@ export function processMetrics({ db, underWay, connections, log }: Measured): Re
     registers,
     collect() {
       this.set(underWay())
+    },
+  })
+  new Counter({
+    ...{ name: 'punctual_log_lines_dropped_total', help: 'Lines of the log that could not be written', registers },
+    collect() {
+      this.reset()
+      this.inc(droppedLines())
     },
   })
   watchLedger(registry, db, log)

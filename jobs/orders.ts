@@ -67,7 +67,7 @@ export async function cancel(tx: Tx, found: Found[]): Promise<void> {
   await tx.execute(sql`
     with settled as (
       update deliveries set
-        state = 'cancelled', maybe_out = false, prepared = null, next_attempt_at = null, error = null, ${leaseCleared}
+        state = 'cancelled', ${preparedCleared}, maybe_out = false, next_attempt_at = null, error = null, ${leaseCleared}
       where id = any(${sql.param(ids(found))}::uuid[]) returning id, attempt_no
     )
     ${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'cancelled' })}`)

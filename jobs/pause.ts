@@ -1,14 +1,17 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
+import { isSameDatabase } from './database-identity.ts'
 import { wakeChannels } from './queue.ts'
+import { underWayOn } from './under-way.ts'
 
 // What operators stop and start. Claim and intend look at these columns; what is being sent at that moment still ends.
 
 /** Everything, one network by its key, or one channel by its id. */
 export type Reach = { scope: 'all' } | { scope: 'network'; name: string } | { scope: 'channel'; id: string }
 
-/** SQL: nothing is claimed or intended in the whole installation. */
-export const isStopped = sql`exists (select from installation i where i.paused_at is not null or i.restored_at is not null)`
+/** SQL: nothing is claimed or intended in the whole installation. Also where a restored backup was not noticed yet. */
+export const isStopped = sql`(
+  not exists (select from installation i where i.paused_at is null and i.restored_at is null and ${isSameDatabase}))`
 
 /** SQL: an operator has stopped the channel `c`, its network or everything, or what was restored is not resumed. */
 export const isPaused = sql`(
@@ -19,8 +22,7 @@ export const isPaused = sql`(
 /** SQL: the channel `c`, whose network is `n` if it has a row, could take what is due. */
 export const isFree = sql`(
   (c.paused_until is null or c.paused_until <= now()) and c.paused_at is null and n.paused_at is null
-  and not exists (
-    select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain')))`
+  and ${underWayOn(sql`c.id`)} is null)`
 
 /** Stop sending within `reach`; one that is paused already stays so since then. Returns since when. */
 export async function pause(tx: Tx, reach: Reach): Promise<Date> {

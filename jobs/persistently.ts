@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { isDatabaseAway, sqlStateOf } from '../db/client.ts'
+import { isPassing, sqlStateOf } from '../db/client.ts'
 import type { Times } from './times.ts'
 
 /**
- * Write down what is known: again and again while the database is away, for `forMs`, by default as long as a
+ * Write down what is known: again and again while the database is away or too busy, for `forMs`, by default as long as a
  * lease lasts, since others have taken over then; and once more when a deadlock was lost. Throws what the last try did.
  */
 export async function persistently<T>(
@@ -19,7 +19,7 @@ export async function persistently<T>(
     } catch (error) {
       const isLoser: boolean = !hasLost && ['40P01', '40001'].includes(sqlStateOf(error) ?? '')
       hasLost ||= isLoser
-      if (!isLoser && (!isDatabaseAway(error) || performance.now() > end)) throw error
+      if (!isLoser && (!isPassing(error) || performance.now() > end)) throw error
       log.warn({ err: error }, 'what is known could not be written down yet')
       await sleep(times.reaperMs)
     }

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { DeliveryError } from '../db/schema.ts'
 
 // What callers see of a post and its deliveries (API.md §3), always derived from the ledger, never stored beside it.
@@ -84,7 +84,13 @@ export const postView = sql`lateral (
   ) s
 ) v`
 
-/** A row of `select p.*, v.* from posts p, postView`. */
+/** SQL: what PostRow has, of a post `p` and its view `v`, or of one that has both. */
+export function postColumns(p = sql`p`, v = sql`v`): SQL {
+  return sql`${p}.id, ${p}.type, ${v}.status, ${p}.date, ${p}.content, ${p}.version, ${p}.created_by_kind, ${p}.created_by_id,
+    ${p}.created_by_name, ${p}.created_at, ${p}.updated_at, ${v}.deliveries, ${v}.overrides, ${v}.media`
+}
+
+/** A row of `select postColumns from posts p, postView`. */
 export type PostRow = {
   id: string
   type: Post['type']

@@ -1,10 +1,14 @@
 import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type SQL, sql } from 'drizzle-orm'
-import type { Db, Tx } from '../db/client.ts'
+import { brief, connect, type Db, type Tx } from '../db/client.ts'
 import { workers } from '../db/schema.ts'
+import { isSameDatabase } from './database-identity.ts'
 import { ms } from './ledger.ts'
 import type { Times } from './times.ts'
 
+const AnnounceMs = 3000 // for one try: a database that is frozen takes the connection and says nothing
+const AgainMs = 500
 const OwnerLock = 70_036 // the first half of an owner's advisory lock, the second is hashtext(owner)
 
 /**
@@ -23,12 +27,33 @@ export async function enrol(tx: Tx, owner: string, concurrency: number): Promise
   await tx.insert(workers).values({ owner, concurrency, host: hostname(), pid: process.pid })
 }
 
+/**
+ * Say that `owner` ends by itself: no post is to blame for it, whatever it leaves behind. On a connection of its own, tried
+ * again until the database takes it. False: it did not within `withinMs`.
+ */
+export async function announceEnd(databaseUrl: string, owner: string, withinMs: number): Promise<boolean> {
+  for (const end = performance.now() + withinMs; performance.now() < end; ) {
+    const { db, end: close } = connect(databaseUrl, { connections: 1, name: 'end', bounds: brief })
+    const announced = db.execute(
+      sql`update workers set leaving_at = coalesce(leaving_at, now()) where owner = ${owner}`,
+    )
+    const isDone = await Promise.race([announced.then(yes, no), sleep(AnnounceMs, false)])
+    void close().catch(no)
+    if (isDone) return true
+    await sleep(AgainMs)
+  }
+  return false
+}
+
+const yes = () => true
+const no = () => false
+
 /** Its heartbeat. */
 export async function beSeen(tx: Tx, owner: string): Promise<void> {
   await tx.execute(sql`update workers set seen_at = now() where owner = ${owner}`)
 }
 
-/** Owners that are no more: `crashed` while they had not said that they end, `ended` having left something behind all the same. */
+/** Owners that are no more: `crashed` without a word, or `ended`, having said so, and left something behind all the same. */
 export type Dead = { crashed: string[]; ended: string[] }
 
 /**
@@ -41,13 +66,16 @@ export async function findDead(db: Db, times: Times): Promise<Dead> {
     update workers w set gone_at = case when ${isGone(sql`w.owner`)} then now() end
     where (w.gone_at is null) = ${isGone(sql`w.owner`)} and ${isPastGrace(times)}`)
   const rows = await db.execute<{ owner: string; isCrash: boolean }>(sql`
-    select w.owner, true as "isCrash" from workers w where w.gone_at <= now() - ${ms(times.goneMs)} and ${isPastGrace(times)} and ${isGone(sql`w.owner`)}
+    select w.owner, (w.leaving_at is null and ${isTrusted}) as "isCrash" from workers w where w.gone_at <= now() - ${ms(times.goneMs)} and ${isPastGrace(times)} and ${isGone(sql`w.owner`)}
     union
     select d.lease_owner, false from deliveries d where d.state in ('claimed', 'sending') and ${isPastGrace(times)}
       and not exists (select from workers w where w.owner = d.lease_owner) and ${isGone(sql`d.lease_owner`)}`)
   const those = (isCrash: boolean) => [...rows].flatMap((row) => (row.isCrash === isCrash ? [row.owner] : []))
   return { crashed: those(true), ended: those(false) }
 }
+
+// In a restored database all workers of the backup are gone, and no post ended them.
+const isTrusted = sql`exists (select from installation i where i.restored_at is null and ${isSameDatabase})`
 
 /** SQL: PostgreSQL has run long enough for its workers to have come back. */
 export const isPastGrace = ({ graceAfterRestartMs }: Times) =>

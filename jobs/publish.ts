@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { isDatabaseAway, sqlStateOf } from '../db/client.ts'
+import { isDatabaseAway, isPassing, sqlStateOf } from '../db/client.ts'
 import { FileNotFound } from '../db/files.ts'
 import { grouped } from './grouped.ts'
 import { type Claimed, type Ending, type Intent, intend } from './ledger.ts'
@@ -255,7 +255,7 @@ function verdictOf(error: unknown, intended: boolean): PublishError {
 
 // A refused connection of the network has the same codes as one of the database.
 function isOurDatabase(error: unknown): boolean {
-  return isDatabaseAway(error) && !(error instanceof OutboundError) && !(error instanceof PublishError)
+  return isPassing(error) && !(error instanceof OutboundError) && !(error instanceof PublishError)
 }
 
 // Nobody's failure, so no step of patience; but not at once: what can be claimed and not intended would go round and round.
@@ -272,9 +272,11 @@ async function wasRefusedBefore({ db }: Deps, { id, attemptNo, credentialVersion
   return rows.length > 0
 }
 
-// A blind network cannot be asked, so there is nothing to wait for: reconcile puts it before a person at once.
+// A blind network cannot be asked, so there is nothing to wait for: reconcile puts it before a person at once. What fails at
+// one instant is not to be read at one.
 function lookAfterMs({ networks, times }: Deps, { network }: Claimed): number {
-  return networks[network]?.repeatedSend === 'blind' ? 0 : times.sendMs + times.firstLookMs
+  if (networks[network]?.repeatedSend === 'blind') return 0
+  return times.sendMs + times.firstLookMs + Math.random() * times.lookSpreadMs
 }
 
 async function internalFailures({ db }: Deps, { id }: Claimed): Promise<number> {

@@ -8,8 +8,10 @@ import { type Dead, findDead, forgetDead, isGone, isPastGrace } from './presence
 import { jobsHeldBy, renewJobs, wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './queue.ts'
 import type { Deps } from './session.ts'
 import type { Times } from './times.ts'
+import { underWayOn } from './under-way.ts'
 
 const WokenPerTick = 5000
+const LooksWokenPerTick = 500 // more than can begin before the next tick
 const LatelyAtMost = 1000
 const CrashesAtMost = 3
 
@@ -80,7 +82,8 @@ async function takeOver(
           look_at = case
             when d.state = 'claimed' or a.crashes >= ${CrashesAtMost} then null
             when a.is_blind then now()
-            else a.intended_at + ${ms(times.sendMs + times.firstLookMs)} end,
+            -- After a freeze all leases are over at once, and what they were for is not to be read at once.
+            else greatest(a.intended_at + ${ms(times.sendMs + times.firstLookMs)}, now()) + random() * ${ms(times.lookSpreadMs)} end,
           ${leaseCleared}
         from abandoned a where d.id = a.id
         returning d.id, d.state, d.attempt_no, d.organisation_id, d.post_id, d.channel_id, d.maybe_out
@@ -100,10 +103,9 @@ async function takeOver(
 
 async function wakeTaken(tx: Tx, taken: Taken[]): Promise<void> {
   const uncertain = taken.filter(({ state }) => state === 'uncertain')
-  const others = taken.filter(({ state }) => state !== 'uncertain')
   await wakeChannels(
     tx,
-    others.map(({ channelId }) => channelId),
+    taken.map(({ channelId }) => channelId),
   )
   await wakeLook(
     tx,
@@ -132,7 +134,7 @@ export async function wakeForgotten(db: Db, overdueMs: number): Promise<number> 
   )
   const unlooked = await db.execute<{ id: string }>(sql`
     select id from deliveries d where d.state = 'uncertain' and d.look_at < now() - ${ms(overdueMs)}
-      and (d.look_token is null or d.lease_until < now()) order by d.look_at limit ${WokenPerTick}`)
+      and (d.look_token is null or d.lease_until < now()) order by d.look_at limit ${LooksWokenPerTick}`)
   await wakeLook(
     db,
     [...unlooked].map(({ id }) => id),
@@ -168,7 +170,7 @@ async function overdueHeads(db: Db, overdueMs: number, which: SQL): Promise<Over
     where ${which} and not ${isStopped} and c.paused_at is null
       and (c.paused_until is null or c.paused_until < now() - ${ms(overdueMs)})
       and c.network not in (select name from full_networks)
-      and not exists (select from deliveries u where u.channel_id = c.id and u.state in ('claimed', 'sending', 'uncertain'))
+      and ${underWayOn(sql`c.id`)} is null
       and (h.crash_count = 0 or not exists (select from deliveries s where s.crash_count > 0 and s.state in ('claimed', 'sending')))
     order by h.ready_at limit ${WokenPerTick}`)
   return [...heads]

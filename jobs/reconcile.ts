@@ -1,9 +1,9 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { type Db, sqlStateOf, type Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
 import { tell } from './events.ts'
 import { json, leaseCleared, ms } from './ledger.ts'
-import { type Network, type Publication, PublishError } from './networks/network.ts'
+import { type Network, type Other, type Publication, PublishError, type Recorded, Unclear } from './networks/network.ts'
 import { OutboundError } from './outbound.ts'
 import { persistently } from './persistently.ts'
 import { wakeAtDue, wakeChannels, wakeLook } from './queue.ts'
@@ -22,6 +22,7 @@ export type Looking = SealedChannel & {
   lookToken: string
   intendedAt: Date
   isSecond: boolean // an earlier complete reading did not show it
+  unclear: DeliveryError | null // an earlier one left it open
   isTooOld: boolean
 }
 
@@ -29,6 +30,7 @@ export type Looking = SealedChannel & {
 export type Finding =
   | { kind: 'found'; publication: Publication }
   | { kind: 'absent' }
+  | { kind: 'unclear'; error: DeliveryError } // neither: what is there may be it
   | { kind: 'repeat' } // a keyed network: the same again is the same post
   | { kind: 'unreadable'; error: unknown } // may pass
   | { kind: 'unknowable'; error: DeliveryError }
@@ -48,6 +50,7 @@ export async function beginLooks({ db, owner, times }: Deps, deliveryIds: string
     returning d.id, d.organisation_id as "organisationId", d.post_id as "postId", d.channel_id as "channelId", d.attempt_no as "attemptNo",
       d.publish_key as "publishKey", d.prepared, d.backoff_step as "backoffStep", d.look_token as "lookToken",
       a.intended_at as "intendedAt", d.absent_at is not null as "isSecond",
+      case when d.error ->> 'code' = ${UnclearCode} then d.error end as unclear,
       a.intended_at < now() - ${ms(times.giveUpMs)} as "isTooOld",
       c.network, c.remote_account as "remoteAccount", c.credential, c.credential_version as "credentialVersion"`)
   return new Map([...rows].map((row) => [row.id, { ...row, intendedAt: new Date(row.intendedAt) }]))
@@ -74,15 +77,21 @@ async function findingOf(deps: Deps, looking: Looking): Promise<Finding> {
   if (network.repeatedSend === 'keyed') return { kind: 'repeat' }
   if (network.repeatedSend === 'blind' || !network.find) return { kind: 'unknowable', error: cannotTell(network) }
   try {
-    const publication = await findWithRefresh(deps, network, looking)
-    return publication ? { kind: 'found', publication } : { kind: 'absent' }
+    const found = await findWithRefresh(deps, network, looking)
+    if (found instanceof Unclear) return { kind: 'unclear', error: unclearError(found) }
+    return found ? { kind: 'found', publication: found } : { kind: 'absent' }
   } catch (error) {
     const isFinal = error instanceof PublishError && (error.verdict === 'refused' || error.verdict === 'reconnect')
     return isFinal ? { kind: 'unknowable', error: cannotTell(network, error.message) } : { kind: 'unreadable', error }
   }
 }
 
-async function findWithRefresh(deps: Deps, network: Network, looking: Looking): Promise<Publication | null> {
+/** Other open deliveries of a channel that a reading compares. With more, nothing that is seen is surely this one. */
+const OthersAtMost = 30
+
+type Found = Publication | Unclear | null
+
+async function findWithRefresh(deps: Deps, network: Network, looking: Looking): Promise<Found> {
   try {
     return await find(deps, network, looking)
   } catch (error) {
@@ -93,16 +102,54 @@ async function findWithRefresh(deps: Deps, network: Network, looking: Looking): 
   }
 }
 
-async function find(deps: Deps, network: Network, looking: Looking): Promise<Publication | null> {
+async function find(deps: Deps, network: Network, looking: Looking): Promise<Found> {
   const { db, times } = deps
   const session = openSession(deps, looking, AbortSignal.timeout(times.lookLeaseMs * 0.75))
-  const isTaken = async (remoteId: string) => {
-    const rows = await db.execute(sql`
-      select from deliveries where channel_id = ${looking.channelId} and remote_id = ${remoteId} and id <> ${looking.id}`)
-    return rows.length > 0
-  }
   const { publishKey, intendedAt: since } = looking
-  return network.find!({ publishKey, prepared: JSON.parse(looking.prepared), since, isTaken }, session)
+  return network.find!(
+    {
+      ...{ publishKey, since, prepared: JSON.parse(looking.prepared) as unknown },
+      now: await databaseClock(db),
+      recorded: (remoteIds) => recordedOf(db, looking, remoteIds),
+      others: () => othersOf(deps, looking),
+    },
+    session,
+  )
+}
+
+// The clock of this machine may be another one than the database's, whose instants the ledger holds.
+async function databaseClock(db: Db): Promise<() => Date> {
+  const [row] = await db.execute<{ ms: number }>(sql`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`)
+  const aheadMs = Date.now() - row!.ms
+  return () => new Date(Date.now() - aheadMs)
+}
+
+async function recordedOf(db: Db, { id, channelId }: Looking, remoteIds: string[]): Promise<Map<string, Recorded>> {
+  const rows = await db.execute<{ remoteId: string; sentAt: string; recordedAt: string }>(sql`
+    select d.remote_id as "remoteId", coalesce(a.intended_at, d.published_at) as "sentAt", d.published_at as "recordedAt"
+    from deliveries d left join attempts a on a.delivery_id = d.id and a.no = d.attempt_no
+    where d.channel_id = ${channelId} and d.id <> ${id} and d.published_at is not null
+      and d.remote_id = any(${sql.param(remoteIds)}::text[])`)
+  return new Map(
+    [...rows].map(({ remoteId, sentAt, recordedAt }) => [
+      remoteId,
+      { sentAt: new Date(sentAt), recordedAt: new Date(recordedAt) },
+    ]),
+  )
+}
+
+// One that a person is asked about is still open: what they are shown must not be recorded for another meanwhile. And of one
+// that they called published, or cancelled, nobody knows which status it is: it may be the one that is seen.
+async function othersOf({ db, times }: Deps, { id, channelId, intendedAt }: Looking): Promise<Other[] | null> {
+  const rows = await db.execute<{ prepared: string; isUnderWay: boolean }>(sql`
+    select d.prepared, d.state = 'sending' as "isUnderWay"
+    from deliveries d join attempts a on a.delivery_id = d.id and a.no = d.attempt_no
+    where d.channel_id = ${channelId} and d.id <> ${id} and d.prepared is not null
+      and (d.state in ('sending', 'uncertain') or (a.intended_at > ${intendedAt.toISOString()}::timestamptz - ${ms(times.giveUpMs)}
+        and (d.state = 'needs_review' and d.maybe_out or d.state in ('published', 'cancelled') and d.remote_id is null)))
+    limit ${OthersAtMost + 1}`)
+  if (rows.length > OthersAtMost) return null
+  return [...rows].map(({ prepared, isUnderWay }) => ({ prepared: JSON.parse(prepared) as unknown, isUnderWay }))
 }
 
 /** Write down what a reading found, if it is still the one that counts. */
@@ -111,14 +158,22 @@ export async function settle(deps: Deps, looking: Looking, finding: Finding): Pr
   if (finding.kind === 'found') return recordFound(deps, looking, finding.publication)
   if (finding.kind === 'unknowable') return leaveToPerson(db, looking, finding.error)
   if (finding.kind === 'repeat') return repeat(db, looking, backoff(times, looking.backoffStep))
+  const settlesWithinMs = networks[looking.network]?.settlesWithinMs ?? times.settlesWithinMs
+  if (finding.kind === 'unclear') {
+    if (looking.isSecond || looking.unclear) return leaveToPerson(db, looking, finding.error)
+    return lookAgain(db, looking, settlesWithinMs, sql`error = ${json(finding.error)}`)
+  }
+  // What may have been it once is not proved absent by being gone.
+  if (finding.kind === 'absent' && looking.unclear) return leaveToPerson(db, looking, looking.unclear)
   if (finding.kind === 'absent' && looking.isSecond) return sendAnew(db, looking, backoff(times, looking.backoffStep))
-  if (finding.kind === 'absent')
-    return lookAgain(db, looking, networks[looking.network]?.settlesWithinMs ?? times.settlesWithinMs, true)
+  if (finding.kind === 'absent') return lookAgain(db, looking, settlesWithinMs, sql`absent_at = now()`)
   const kind = finding.error instanceof OutboundError ? finding.error.kind : undefined
   log.warn({ err: finding.error, kind }, 'a reading failed')
-  if (looking.isTooOld) return leaveToPerson(db, looking, cannotTell(networks[looking.network]))
-  return lookAgain(db, looking, backoff(times, looking.backoffStep), false)
+  if (looking.isTooOld) return leaveToPerson(db, looking, looking.unclear ?? cannotTell(networks[looking.network]))
+  return lookAgain(db, looking, backoff(times, looking.backoffStep), oneStep)
 }
+
+const oneStep = sql`backoff_step = backoff_step + 1`
 
 async function recordFound(deps: Deps, looking: Looking, publication: Publication): Promise<void> {
   try {
@@ -130,7 +185,7 @@ async function recordFound(deps: Deps, looking: Looking, publication: Publicatio
     if (lateMs !== undefined) notePublished(deps, looking.network, lateMs)
   } catch (error) {
     if (sqlStateOf(error) !== '23505') throw error // recorded for another delivery meanwhile: not ours, look again
-    await lookAgain(deps.db, looking, backoff(deps.times, looking.backoffStep), false)
+    await lookAgain(deps.db, looking, backoff(deps.times, looking.backoffStep), oneStep)
   }
 }
 
@@ -157,7 +212,7 @@ async function leaveToPerson(db: Db, looking: Looking, error: DeliveryError): Pr
 async function freeChannel(
   db: Db,
   { id, organisationId, postId, lookToken, channelId }: Looking,
-  change: ReturnType<typeof sql>,
+  change: SQL,
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.execute(sql`
@@ -170,12 +225,11 @@ async function freeChannel(
   })
 }
 
-async function lookAgain(db: Db, { id, lookToken }: Looking, waitMs: number, wasAbsent: boolean): Promise<void> {
+async function lookAgain(db: Db, { id, lookToken }: Looking, waitMs: number, change: SQL): Promise<void> {
   await db.transaction(async (tx: Tx) => {
     await tx.execute(sql`
       update deliveries set
-        look_token = null, look_at = now() + ${ms(waitMs)}, ${leaseCleared},
-        ${wasAbsent ? sql`absent_at = now()` : sql`backoff_step = backoff_step + 1`}
+        look_token = null, look_at = now() + ${ms(waitMs)}, ${leaseCleared}, ${change}
       where id = ${id} and look_token = ${lookToken} and state = 'uncertain'`)
     await wakeLook(tx, [id])
   })
@@ -190,6 +244,17 @@ const absentError: DeliveryError = {
   code: 'outcome_unknown',
   message: 'It was sent and is not there: we looked twice.',
   nextStep: 'It is sent again.',
+}
+
+/** The code of an outcome that a reading left open: by it the next reading knows. */
+export const UnclearCode = 'cannot_be_read'
+
+function unclearError({ message, url }: Unclear): DeliveryError {
+  const nextStep =
+    url === null
+      ? 'Check the account. If the post is there, say it was published. If not, send it again.'
+      : `Is this the post? ${url} – If it is, say it was published. If not, send it again.`
+  return { code: UnclearCode, message, nextStep }
 }
 
 function cannotTell(network: Network | undefined, why = ''): DeliveryError {

@@ -2,43 +2,45 @@ import { sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Db, Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
+import { currentTimeline, identity, isSameDatabase } from './database-identity.ts'
 import { tell } from './events.ts'
 import { endAttempt, json, leaseCleared, preparedCleared } from './ledger.ts'
 
 const PostsAtOnce = 1000
 
 /**
- * See whether this is the database that the installation last ran on. A backup that was restored into another database or
- * cluster, or that became a primary of its own, differs: then nothing is claimed until an operator resumes, since what was
- * due after the backup may have gone out. A copy put back in place cannot be told from the original.
+ * See whether this is the database that the installation last ran on. A dump that was restored, into this database or another
+ * one, differs, and so does a standby that became the primary: then nothing is claimed until an operator resumes, since what
+ * was due after the backup may have gone out. A copy of the whole cluster that was put back in its place cannot be told from it.
+ *
+ * Each worker asks at its start and every few seconds; claims and intents ask by themselves (jobs/database-identity.ts).
  */
 export async function noticeRestore(db: Db, log: Logger): Promise<void> {
-  await db.transaction(async (tx) => {
-    const [row] = await tx.execute<{ isKnown: boolean; isSame: boolean }>(sql`
-      select system_identifier is not null as "isKnown",
-        (system_identifier, database_oid, timeline) is not distinct from (${identity}) as "isSame"
-      from installation for no key update`)
-    if (row!.isSame) return
-    if (!row!.isKnown) {
-      await tx.execute(sql`update installation set (system_identifier, database_oid, timeline) = (${identity})`)
-      return
-    }
-    const restored = await afterRestore(tx)
-    log.error(restored, 'this database is a restored backup: nothing is sent until `npm run admin -- resume`')
-  })
+  const [seen] = await db.execute<{ isUsual: boolean }>(sql`
+    select (${isSameDatabase} and i.restored_at is null and i.timeline = ${currentTimeline}) is true as "isUsual" from installation i`)
+  if (seen?.isUsual) return
+  await db.transaction((tx) => lookCloser(tx, log))
 }
 
-// The cluster, the database in it, and the line of its history (https://www.postgresql.org/docs/current/functions-info.html).
-const identity = sql`
-  (select system_identifier::text from pg_control_system()), (select oid::bigint from pg_database where datname = current_database()),
-  ('x' || lpad(left(pg_walfile_name(pg_current_wal_lsn()), 8), 8, '0'))::bit(32)::integer`
+async function lookCloser(tx: Tx, log: Logger): Promise<void> {
+  await tx.execute(sql`select from installation for no key update`) // before the look: another worker may be at it
+  const [row] = await tx.execute<{ isSame: boolean; isRestored: boolean }>(sql`
+    select ${isSameDatabase} as "isSame", i.restored_at is not null as "isRestored" from installation i`)
+  if (!row) return // a restore is under way; without this row nothing is claimed
+  if (!row.isSame) {
+    const restored = await afterRestore(tx)
+    log.error(restored, 'this database is a restored backup: nothing is sent until `npm run admin -- resume`')
+  } else if (row.isRestored) await putPastDueBeforePerson(tx)
+  else await tx.execute(sql`update installation set (system_identifier, database_oid, timeline) = (${identity})`)
+}
 
 /** What `afterRestore` has put before a person. */
 export type Restored = { restoredAt: Date; needsReview: number; organisations: number }
 
 /**
  * Stop every claim until `resume`, for the database is a restored backup, and put what was past due in it before a person:
- * it may have gone out between the backup and now. Safe to say again.
+ * it may have gone out between the backup and now. Safe to say again. `tx` is a transaction and no savepoint of one: the mark
+ * holds its number.
  *
  * Uncertain deliveries are left to the looks, which ask the network itself.
  */
@@ -46,17 +48,29 @@ export async function afterRestore(tx: Tx): Promise<Restored> {
   const [stopped] = await tx.execute<{ at: string }>(sql`
     update installation set restored_at = now(), (system_identifier, database_oid, timeline) = (${identity})
     returning restored_at as at`)
+  await tx.execute(sql`delete from database_mark`)
+  await tx.execute(sql`insert into database_mark (written_in) values (pg_current_xact_id()::text::bigint % 4294967296)`)
+  return { restoredAt: new Date(stopped!.at), ...(await putPastDueBeforePerson(tx)) }
+}
+
+/**
+ * What was past due when the restore was noticed needs a person. Said again while sending is stopped: rows may come in after
+ * that instant, and what was uncertain may turn out not to be out.
+ */
+export async function putPastDueBeforePerson(tx: Tx): Promise<Omit<Restored, 'restoredAt'>> {
   const organisations = await tx.execute<{ id: string }>(sql`
-    select distinct d.organisation_id as id from deliveries d where ${isPastDue} order by 1`)
+    select distinct d.organisation_id as id from deliveries d
+    where (select restored_at from installation) is not null and ${isPastDue} order by 1`)
   let needsReview = 0
   for (const { id } of organisations)
     for (let posts = await lockPosts(tx, id); posts.length > 0; posts = await lockPosts(tx, id))
       needsReview += await putBeforePerson(tx, id, posts)
-  return { restoredAt: new Date(stopped!.at), needsReview, organisations: organisations.length }
+  return { needsReview, organisations: organisations.length }
 }
 
 // A held one goes out by itself once its channel is reconnected, so it counts as well.
-const isPastDue = sql`(d.state in ('scheduled', 'claimed', 'held') and d.due_at <= now())`
+const isPastDue = sql`(d.state in ('scheduled', 'claimed', 'held')
+  and greatest(d.due_at, d.created_at) <= (select restored_at from installation))`
 
 async function lockPosts(tx: Tx, organisationId: string): Promise<string[]> {
   const rows = await tx.execute<{ id: string }>(sql`
@@ -86,4 +100,13 @@ const restoredError: DeliveryError = {
   code: 'restored',
   message: 'It may have gone out between the backup and its restore.',
   nextStep: 'Look at the account yourself, then say whether it is there.',
+}
+
+/**
+ * Whether sending goes on after a failover by itself. It loses nothing only where every commit waited for the standby
+ * (synchronous_commit at least `on`, with synchronous_standby_names): otherwise the standby may not know what went out last.
+ */
+export async function allowFailover(tx: Tx, isAllowed: boolean): Promise<{ failover: 'go-on' | 'stop' }> {
+  await tx.execute(sql`update installation set allows_failover = ${isAllowed}`)
+  return { failover: isAllowed ? 'go-on' : 'stop' }
 }

@@ -13,7 +13,7 @@ import {
   preparedCleared,
 } from './ledger.ts'
 import type { Publication } from './networks/network.ts'
-import { wakeAtDue, wakeLook, wakeSuspect } from './queue.ts'
+import { wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './queue.ts'
 import type { Times } from './times.ts'
 
 // How an attempt ends: the second half of the state machine that begins in ledger.ts. Each locks the post before the
@@ -144,7 +144,10 @@ export async function hold(db: Db, claimed: Claimed, error: DeliveryError, endin
   })
 }
 
-/** Something may be out there, and nobody knows: uncertain, to be looked for `lookAfterMs` after the intent. */
+/**
+ * Something may be out there, and nobody knows: uncertain, to be looked for `lookAfterMs` after the intent. What is behind it
+ * on its channel is woken.
+ */
 export async function doubt(
   db: Db,
   claimed: Claimed,
@@ -163,6 +166,7 @@ export async function doubt(
       )
       ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`)
     await wakeLook(tx, [claimed.id])
+    await wakeChannels(tx, [claimed.channelId])
     await makeWay(tx, claimed)
   })
 }

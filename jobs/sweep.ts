@@ -8,6 +8,7 @@ import {
   authorizationCodes,
   authorizationRequests,
   connectFlows,
+  devices,
   events,
   idempotencyKeys,
   sessions,
@@ -35,6 +36,7 @@ const over: [PgTable, SQL][] = [
   [throttles, sql`o.expire < now()`],
   [apiRequests, sql`o.at < now() - interval '7 days'`],
   [sessions, sql`o.expires_at < now()`],
+  [devices, sql`o.expires_at < now()`],
   [workerMinutes, sql`o.at < now() - interval '7 days'`],
   [
     events, // with their deliveries, unless one was asked for again

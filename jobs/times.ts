@@ -12,6 +12,8 @@ export const times = {
   beginMs: 3 * second, // from the intent to the first byte
   sendMs: 15 * second,
   firstLookMs: 10 * second, // after a send's own limit: the soonest that its absence means anything
+  lookSpreadMs: 10 * second, // what became uncertain at one instant is looked for over so long
+  lookPaceMs: second, // a reading keeps its place for so long at the least
   settlesWithinMs: minute, // between two readings, where the network declares nothing else
   lookLeaseMs: minute,
   backoffMs: [30 * second, minute, 2 * minute, 5 * minute, 15 * minute, 30 * minute, hour],
@@ -42,6 +44,7 @@ export const times = {
   alarmMs: 5 * second, // the alarm looks again at least so often
   minuteMs: minute, // how often a worker writes down what it did
   silenceMs: 15 * second, // longer than a connection may take to open, and than a statement of ours may run
+  stopAtMostMs: 50 * second, // a send has at most 18 s, and its record the lease's time; npm start kills after 60 s
   liveWithinMs: 30 * second, // without a reaper's tick for so long, a worker is not live
   canaryWithinMs: minute, // likewise without a job of its own
 }
@@ -53,7 +56,8 @@ export type Times = typeof times
  * for hopeless. The first byte gets three times as long: a busy machine is no faster for the tests.
  */
 export function scaledTimes(factor: number): Times {
-  const { waitAtMostMs, giveUpMs, webhookOffMs, silenceMs, liveWithinMs, canaryWithinMs, ...scalable } = times
+  const { waitAtMostMs, giveUpMs, webhookOffMs, silenceMs, stopAtMostMs, liveWithinMs, canaryWithinMs, ...scalable } =
+    times
   const { beginMs, backoffMs, webhookBackoffMs, ...short } = scalable
   const scaled = Object.fromEntries(Object.entries(short).map(([name, ms]) => [name, ms * factor]))
   return {

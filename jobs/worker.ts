@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import type { TaskList } from 'graphile-worker'
 import { connect, type Db, type Tx } from '../db/client.ts'
+import type { Prober } from '../db/prober.ts'
 import { networks as networkRows } from '../db/schema.ts'
 import { alarm } from './alarm.ts'
 import { claimHeads, type Late, putAside } from './claim.ts'
@@ -9,12 +10,13 @@ import { Dispatch } from './dispatch.ts'
 import type { Health } from './health.ts'
 import { type Claimed, releaseClaims, renewLeases } from './ledger.ts'
 import { showLife } from './life.ts'
+import { beginSomeLooks, isAsked, LooksOfNetworkAtOnce } from './looks.ts'
 import { sweepMedia } from './media-sweep.ts'
 import { persistently } from './persistently.ts'
 import { deliver, type Gate, openLedger } from './publish.ts'
 import { askBack, dropJob, type Payloads, wakeChannels, wakeLook } from './queue.ts'
 import { eraseCredentials, overdueLately, reap, wakeForgotten } from './reaper.ts'
-import { beginLooks, type Looking, look } from './reconcile.ts'
+import { type Looking, look } from './reconcile.ts'
 import { noticeRestore } from './restore.ts'
 import { type Queue, runTasks } from './runner.ts'
 import type { Deps } from './session.ts'
@@ -22,15 +24,19 @@ import { SweepEveryMs, sweep } from './sweep.ts'
 import { Tally } from './tally.ts'
 import { type Postman, startPostman } from './webhook.ts'
 
-const LooksAtOnce = 20
+const LooksAtOnce = 2 * LooksOfNetworkAtOnce // half of it is for one network
 
-export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & { databaseUrl: string; concurrency: number }
+export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & {
+  databaseUrl: string
+  concurrency: number
+  prober: Prober
+}
 
 /**
- * Why a worker can do nothing more, and what then: another one in its place when it has only lost its sign of life, the
- * end of the process, or that at once, since with a silent database even the stop would wait for ever.
+ * Why a worker can do nothing more, and what then: another one in its place when it has only lost its sign of life, or
+ * the end of the process.
  */
-export type End = { reason: string; code: 0 | 1; next: 'another' | 'exit' | 'exit at once' }
+export type End = { reason: string; code: 0 | 1; next: 'another' | 'exit' }
 
 type Heard = { reaperAt: number; canaryAt: number } // in ms, as Date.now() says
 
@@ -54,15 +60,15 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   })
   const looks = new Dispatch({
     ...{ concurrency: LooksAtOnce, log },
-    claim: (deliveryIds) => beginLooks(deps, deliveryIds),
-    perform: (looking: Looking) => look(deps, looking),
+    claim: (deliveryIds) => beginSomeLooks(deps, deliveryIds),
+    perform: (looking: Looking) => lookAtPace(deps, looking),
   })
   const postman = startPostman(deps)
   const lost = Promise.withResolvers<End>()
   const life = showLife(databaseUrl, times, {
     onLost: () =>
       lost.resolve({ reason: 'the connection that shows this worker alive was lost', code: 1, next: 'another' }),
-    onSilence: () => lost.resolve({ reason: 'the database no longer answers', code: 1, next: 'exit at once' }),
+    isSilent: () => options.prober.answers() === 'silent',
   })
   const reaper = connect(databaseUrl, { connections: 1, name: 'reaper', plans: 'fresh' }) // its own: whatever the pool is busy with
   const tasks = (owner: string): TaskList => {
@@ -111,6 +117,11 @@ function upkeep(deps: Deps, reaper: Db, { heard, sends }: Kept, signal: AbortSig
     every(SweepEveryMs, signal, () => sweep(db, signal, log), deps),
     every(SweepEveryMs, signal, () => sweepMedia(deps, signal), deps),
   ]
+}
+
+/** A network that answers at once is not asked the faster for it. */
+async function lookAtPace(deps: Deps, looking: Looking): Promise<void> {
+  await Promise.all([look(deps, looking), isAsked(deps, looking.network) && sleep(deps.times.lookPaceMs)])
 }
 
 /** Networks that nobody has heard of yet get the caps that they declare; from then on the operator sets them. */
@@ -179,6 +190,7 @@ async function takeOverdue({ times }: Deps, db: Db, sends: Dispatch<Claimed | La
 }
 
 async function tidy({ times, log }: Deps, db: Db): Promise<void> {
+  await noticeRestore(db, log)
   const woken = await wakeForgotten(db, times.overdueMs)
   if (woken > 0) log.warn({ woken }, 'woken what had lost its wake-up, or waits for its turn')
   await eraseCredentials(db)
@@ -233,20 +245,22 @@ async function endOf(runner: Queue, lost: Promise<End>, gate: Gate): Promise<End
   return gate.closed ? { reason: 'stopped', code: 0, next: 'exit' } : ended
 }
 
-function healthOf({ db, times }: WorkerOptions, heard: Heard, gate: Gate): Health {
+function healthOf({ prober, times }: WorkerOptions, heard: Heard, gate: Gate): Health {
   return {
     notLive: () => {
       const { liveWithinMs, canaryWithinMs } = times
+      if (prober.answers() === 'silent') return null // a start anew mends no frozen database
       if (Date.now() - heard.reaperAt > liveWithinMs) return `no reaper tick was tried for ${liveWithinMs / 1000} s`
       if (Date.now() - heard.canaryAt > canaryWithinMs)
         return `no job of its own was run for ${canaryWithinMs / 1000} s`
       return null
     },
-    notReady: () =>
-      db.execute(sql`select 1`).then(
-        () => (gate.closed ? 'draining' : null),
-        () => 'the database cannot be reached',
-      ),
+    notReady: () => {
+      if (gate.closed) return 'draining'
+      return { yes: null, unreachable: 'the database cannot be reached', silent: 'the database does not answer' }[
+        prober.answers()
+      ]
+    },
   }
 }
 

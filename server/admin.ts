@@ -3,11 +3,12 @@ import { pino } from 'pino'
 import { InstallationError, NotRunning, startEmbedded } from '../db/embedded.ts'
 import { type Env, readEnv } from '../db/env.ts'
 import { explained } from '../db/explained.ts'
+import { print } from '../db/log.ts'
 import { isMigrated, migrate } from '../db/migrate.ts'
 import { checkInvariants } from '../jobs/invariants.ts'
 import { ConnectError } from '../jobs/networks/network.ts'
 import type { Reach } from '../jobs/pause.ts'
-import { afterRestore } from '../jobs/restore.ts'
+import { afterRestore, allowFailover } from '../jobs/restore.ts'
 import { atCommandLine } from './activity.ts'
 import { overdue, retry, show } from './deliveries.ts'
 import { Failure } from './errors.ts'
@@ -82,6 +83,12 @@ program
   )
   .action(() => perform(({ db }) => db.transaction(afterRestore)))
 program
+  .command('failover <go-on|stop>')
+  .description(
+    'When a standby becomes the primary: stop sending until resume (as it is), or go on. Go on only if every commit waits for it.',
+  )
+  .action((what) => perform(async ({ db }) => allowFailover(db, isGoOn(what))))
+program
   .command('rotate-key')
   .description(
     'Seal with the first of SECRET_KEYS whatever another one sealed. Exits 1 when something opens with none.',
@@ -105,6 +112,11 @@ function boundOf(typed: string): number | null {
   return typed === 'none' ? null : wholeNumber('N', typed, ', or none')
 }
 
+function isGoOn(what: string): boolean {
+  if (what === 'go-on' || what === 'stop') return what === 'go-on'
+  throw new Failure('invalid_request', { detail: 'Say go-on or stop.' })
+}
+
 async function verify({ db }: Installation) {
   const invariants = await db.transaction(checkInvariants, {
     isolationLevel: 'repeatable read',
@@ -126,11 +138,22 @@ function wholeNumber(name: string, typed: string, orElse = ''): number {
 async function perform<Said>(command: Work<Said>, isGood: (said: Said) => boolean = () => true): Promise<void> {
   try {
     const said = await onInstallation(readEnv(), command)
-    process.stdout.write(`${JSON.stringify(said, null, 2)}\n`)
+    await printResult(`${JSON.stringify(said, null, 2)}\n`)
     if (!isGood(said)) process.exitCode = 1
   } catch (error) {
     process.exitCode = 1
-    process.stderr.write(`${explain(error)}\n`)
+    print(explain(error), process.stderr)
+  }
+}
+
+// A reader that is gone, as in `| head`, or a full disk: the command is done all the same.
+async function printResult(text: string): Promise<void> {
+  try {
+    await new Promise<void>((done, fail) => {
+      process.stdout.once('error', fail).write(text, (error) => (error ? fail(error) : done()))
+    })
+  } catch (error) {
+    throw new InstallationError(`Done, but the result could not be printed: ${(error as Error).message}.`)
   }
 }
 

@@ -2,7 +2,7 @@ import { and, eq, gt, sql } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
 import { channels as channelsTable, connectFlows } from '../db/schema.ts'
 import { open, seal } from '../db/sealed.ts'
-import { type Channel, type ChannelRow, channelStatus, showChannel } from '../jobs/channel-view.ts'
+import { type Channel, type ChannelRow, channelColumns, channelStatus, showChannel } from '../jobs/channel-view.ts'
 import { tellOfChannel } from '../jobs/events.ts'
 import { ConnectError, type ConnectedAccount, type Network } from '../jobs/networks/network.ts'
 import { cancelUnsent, holdUnsent, releaseHeld } from '../jobs/orders.ts'
@@ -26,7 +26,7 @@ export const channels = router({
       const { network, status, limit } = input
       const after = positionOf(input.cursor)
       const rows = await db.execute<ChannelRow>(sql`
-        select c.*, ${channelStatus} as shown from channels c where c.organisation_id = ${organisationId} and ${reachesChannel(actor, sql`c.id`)}
+        select ${channelColumns} from channels c where c.organisation_id = ${organisationId} and ${reachesChannel(actor, sql`c.id`)}
           and ${status ? sql`${channelStatus} = ${status.toLowerCase()}` : sql`c.status <> 'disconnected'`}
           ${network ? sql`and c.network = ${network}` : sql``}
           ${after ? sql`and (c.created_at, c.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
@@ -173,7 +173,7 @@ async function readChannel(
   id: string,
 ): Promise<Channel> {
   const [row] = await db.execute<ChannelRow>(
-    sql`select c.*, ${channelStatus} as shown from channels c where c.id = ${id} and c.organisation_id = ${organisationId}
+    sql`select ${channelColumns} from channels c where c.id = ${id} and c.organisation_id = ${organisationId}
       and ${actor ? reachesChannel(actor, sql`c.id`) : sql`true`}`,
   )
   if (!row) throw new Failure('not_found')

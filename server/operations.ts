@@ -68,7 +68,7 @@ async function stuckIn(tx: Tx, { kind, limit, cursor }: z.output<typeof ListStuc
     select d.id, d.state, d.due_at as "dueAt", case when d.state = 'uncertain' then d.look_at else d.next_attempt_at end as "nextAttemptAt",
       d.attempt_no as attempts, d.crash_count as crashes, d.error, ${isWakeable} as "isWakeable", o.name as organisation,
       json_build_object('id', c.id, 'name', c.name, 'network', c.network, 'isPaused', c.paused_at is not null) as channel
-    from (${oldestStuck(kind, limit + 1, cursor)}) d
+    from ${oldestStuck(kind, limit + 1, cursor)} d
     join channels c on c.id = d.channel_id join organisations o on o.id = d.organisation_id
     order by d.due_at, d.id`)
   return pageOf(
@@ -82,16 +82,16 @@ async function stuckIn(tx: Tx, { kind, limit, cursor }: z.output<typeof ListStuc
 // Overdue ones are looked for channel by channel: no index has all of them by their hour, those that wait for a next try included.
 function oldestStuck(kind: StuckKind, count: number, cursor: string | undefined): SQL {
   const after = positionOf(cursor)
-  const oldest = (is: SQL) => sql`
+  const oldest = (is: SQL) => sql`(
     select d.* from deliveries d
     where ${is} ${after ? sql`and (d.due_at, d.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
-    order by d.due_at, d.id limit ${count}`
+    order by d.due_at, d.id limit ${count})`
   if (kind !== 'overdue') return oldest(isStuck[kind])
-  return sql`
-    (${oldest(sql`d.state in ('claimed', 'sending') and ${isOverdue}`)})
+  return sql`(
+    ${oldest(sql`d.state in ('claimed', 'sending') and ${isOverdue}`)}
     union all
-    select h.* from channels ch, lateral (${oldest(sql`d.channel_id = ch.id and d.state = 'scheduled' and ${isOverdue}`)}) h
-    order by due_at, id limit ${count}`
+    select h.* from channels ch, lateral ${oldest(sql`d.channel_id = ch.id and d.state = 'scheduled' and ${isOverdue}`)} h
+    order by due_at, id limit ${count})`
 }
 
 async function stoppedIn(tx: Tx): Promise<{ pausedAt: string | null; restoredAt: string | null }> {

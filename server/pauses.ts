@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import { limit, pause, type Reach, resume } from '../jobs/pause.ts'
+import { putPastDueBeforePerson } from '../jobs/restore.ts'
 import { type Operator, recordByOperator } from './activity.ts'
 import { Failure } from './errors.ts'
 import type { Installation } from './trpc.ts'
@@ -32,6 +33,7 @@ export type Resumed = { resumed: Reach; channelsDue: number; stillPaused: Paused
 export function goOnSending({ db, networks }: Here, operator: Operator, reach: Reach): Promise<Resumed> {
   return db.transaction(async (tx) => {
     const channel = await demandReach(tx, networks, reach)
+    if (reach.scope === 'all') await putPastDueBeforePerson(tx) // what came in since a restore was noticed
     const channelsDue = await resume(tx, reach)
     if (channel?.isPaused) await recordByOperator(tx, operator, { ...deedOn(channel), action: 'channel.resumed' })
     const stillPaused = await pausedIn(tx)

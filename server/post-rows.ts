@@ -4,7 +4,7 @@ import type { Tx } from '../db/client.ts'
 import { deliveries, postMedia } from '../db/schema.ts'
 import type { Networks } from '../jobs/networks/registry.ts'
 import { cancel, type Found, reschedule } from '../jobs/orders.ts'
-import { type Post, type PostRow, postView, showPost } from '../jobs/post-view.ts'
+import { type Post, type PostRow, postColumns, postView, showPost } from '../jobs/post-view.ts'
 import { wakingAtDue } from '../jobs/queue.ts'
 import type { Actor } from './actor.ts'
 import { Failure } from './errors.ts'
@@ -16,7 +16,7 @@ import type { Facts, Wanted } from './rules.ts'
 /** A post of the organisation as callers see it. Throws `not_found`, for another organisation's just the same. */
 export async function readPost(tx: Tx, who: Who, id: string): Promise<Post> {
   const [row] = await tx.execute<PostRow>(
-    sql`select p.*, v.* from posts p, ${postView}
+    sql`select ${postColumns()} from posts p, ${postView}
       where p.id = ${id} and p.organisation_id = ${who.organisationId} and ${reachesPost(who)}`,
   )
   if (!row) throw new Failure('not_found')

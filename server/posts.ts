@@ -10,6 +10,7 @@ import {
   type Override,
   type Post,
   type PostRow,
+  postColumns,
   postView,
   showPost,
 } from '../jobs/post-view.ts'
@@ -56,7 +57,7 @@ export const posts = router({
       const { status, channelId, from, to, order, limit } = input
       const after = positionOf(input.cursor)
       const rows = await db.execute<PostRow>(sql`
-        select p.*, v.* from posts p, ${postView}
+        select ${postColumns()} from posts p, ${postView}
         where p.organisation_id = ${organisationId} and ${reachesPost(actor)}
           ${status ? sql`and v.status = any(${sql.param([status].flat())}::text[])` : sql``}
           ${channelId ? sql`and exists (select from deliveries d where d.post_id = p.id and d.channel_id = ${channelId})` : sql``}

@@ -36,10 +36,11 @@ export async function aPhoto({ width = 9, height = 9 } = {}): Promise<Buffer<Arr
 export async function aChannel(
   db: Db,
   secretKey: Buffer,
-  { organisationId, network, token = 'good' }: { organisationId: string; network: string; token?: string },
+  wanted: { organisationId: string; network: string; token?: string; credential?: Record<string, unknown> },
 ): Promise<string> {
+  const { organisationId, network, token = 'good', credential: kept = { token } } = wanted
   const id = uuidv7()
-  const credential = seal([secretKey], credentialPlace({ channelId: id, organisationId }), JSON.stringify({ token }))
+  const credential = seal([secretKey], credentialPlace({ channelId: id, organisationId }), JSON.stringify(kept))
   const limits = {
     textLength: 500,
     textUnit: 'characters' as const,

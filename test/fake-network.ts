@@ -22,6 +22,9 @@ export type Received = z.infer<typeof Publish> & { token: string; at: number; en
 /** What the fake shows to everybody. */
 export type Shown = Received & { id: string }
 
+/** One request for what is there: of an account or a container. */
+export type Reading = { of: string; at: number; endedAt: number }
+
 /** What the fake does with one request: the default shows the post and answers 200 with its id. */
 export type Behaviour = (request: Received, answer: Answer) => Promise<void> | void
 export type Answer = {
@@ -50,12 +53,14 @@ export async function startFakeServer() {
   const received: Received[] = []
   const posts: Shown[] = []
   const refreshes: string[] = []
+  const readings: Reading[] = []
   const honest = {
     behave: publishAndAnswer,
     isTokenGood: (_token: string) => true,
+    read: async () => {}, // before a reading is answered
     refresh: (() => 401) as Refreshing,
   }
-  const fake = { received, posts, refreshes, ...honest }
+  const fake = { received, posts, refreshes, readings, ...honest }
   const server = createServer(async (req, res) => {
     const token = req.headers.authorization ?? ''
     const [, path, id] = req.url?.split('/') ?? []
@@ -68,12 +73,14 @@ export async function startFakeServer() {
     }
     if (!fake.isTokenGood(token)) return void res.writeHead(401).end()
     if (path === 'containers') return reply(res, 200, { container: randomUUID() })
-    if (path === 'posts')
-      return reply(
-        res,
-        200,
-        posts.filter(({ account, container }) => id === account || id === container),
-      )
+    if (path === 'posts') {
+      const reading: Reading = { of: id!, at: Date.now(), endedAt: Number.POSITIVE_INFINITY }
+      readings.push(reading)
+      await fake.read()
+      reading.endedAt = Date.now()
+      const own = posts.filter(({ account, container }) => id === account || id === container)
+      return reply(res, 200, own)
+    }
     const request = { ...Publish.parse(JSON.parse(body)), token, at: Date.now(), endedAt: 0 }
     received.push(request)
     const end = () => {
@@ -97,7 +104,7 @@ export async function startFakeServer() {
   const end = () => new Promise<void>((done) => server.close(() => done()) && server.closeAllConnections())
   const reset = () => {
     Object.assign(fake, honest)
-    for (const record of [received, posts, refreshes]) record.length = 0
+    for (const record of [received, posts, refreshes, readings]) record.length = 0
   }
   return Object.assign(fake, { url, end, reset })
 }
@@ -153,7 +160,7 @@ export function fakeNetwork(network: FakeNetwork): Network {
       const { id } = z.object({ id: z.string() }).parse(answer.json())
       return { remoteId: id, url: `${url}/posts/${id}`, status: answer.status, reply: answer.text() }
     },
-    async find({ prepared, isTaken }, session) {
+    async find({ prepared, recorded }, session) {
       const { text, container } = prepared as Prepared
       const answer = await session.outbound.get(
         `${url}/posts/${container ?? session.remoteAccount}`,
@@ -161,7 +168,7 @@ export function fakeNetwork(network: FakeNetwork): Network {
       )
       if (!answer.ok) throw failureOf(answer)
       for (const post of z.array(z.object({ id: z.string(), text: z.string() })).parse(answer.json()))
-        if (post.text === text && !(await isTaken(post.id)))
+        if (post.text === text && !(await recorded([post.id])).has(post.id))
           return { remoteId: post.id, url: `${url}/posts/${post.id}` }
       return null
     },

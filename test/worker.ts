@@ -52,7 +52,16 @@ function acted(network: Network): Network {
 /** What a post does to the worker that prepares it, by its text. */
 async function misbehave(text: string): Promise<void> {
   if (text === 'kills') process.kill(process.pid, 'SIGKILL')
+  if (text === 'meets a full disk') await uncaught(Object.assign(new Error('no space left'), { code: 'ENOSPC' }))
+  if (text === 'meets a mistake') await uncaught(new Error('a mistake of ours'))
   if (text === 'hangs') await new Promise(() => {})
   if (text === 'throws') throw new Error('a mistake of ours')
   if (text === 'is refused') throw new PublishError('refused', 'This is too long.')
+}
+
+function uncaught(error: Error): Promise<never> {
+  setImmediate(() => {
+    throw error
+  })
+  return new Promise(() => {})
 }

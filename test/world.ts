@@ -56,6 +56,7 @@ export async function world({ database: given }: WorldWay = {}) {
       return started
     },
     channel,
+    stopWorkers,
     /** A post that is due on a new channel of `network`. */
     async delivery(network: string, dueAt = new Date()) {
       const channelId = await channel(network)

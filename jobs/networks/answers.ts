@@ -6,6 +6,9 @@ const ReplyLength = 2000
 const ReasonLength = 300
 const AddressLength = 2000
 const LongestWaitMs = 7 * 24 * 3_600_000
+const LongestSentence = 10 * ReasonLength // of a network, with its markup
+const DeepestJson = 64
+const [Quote, Backslash, OpenArray, CloseArray, OpenObject, CloseObject] = Buffer.from('"\\[]{}')
 
 // 4xx that say nothing about whether the request was carried out: too slow, in conflict with its own twin, too early.
 const SilentStatuses = new Set([408, 409, 425])
@@ -56,17 +59,39 @@ export const WebAddress = z
   .nullish()
   .catch(null)
   .transform((given) => {
-    const url = given && URL.canParse(given) ? new URL(given) : null
+    const url = given && given.length <= AddressLength ? URL.parse(given) : null
     return url && /^https?:$/.test(url.protocol) && url.href.length <= AddressLength ? url.href : null
   })
 
-/** The JSON of an answer; undefined when it is none. */
+/** What a network calls something of its own. It is kept and found by: it is not endless. */
+export const RemoteId = z.string().min(1).max(500)
+
+/** The JSON of an answer; undefined when it is none, or nested deeper than anything that we read. */
 export function bodyOf(answer: Answer): unknown {
+  if (isDeep(answer.body)) return undefined // a million brackets cost a hundred times what they cost to look at
   try {
     return answer.json()
   } catch {
     return undefined
   }
+}
+
+function isDeep(body: Uint8Array): boolean {
+  let depth = 0
+  for (let i = 0; i < body.length; i++) {
+    const byte = body[i]
+    if (byte === Quote) i = endOfString(body, i)
+    else if (byte === OpenArray || byte === OpenObject) depth++
+    else if (byte === CloseArray || byte === CloseObject) depth--
+    if (depth > DeepestJson) return true
+  }
+  return false
+}
+
+function endOfString(body: Uint8Array, start: number): number {
+  let i = start + 1
+  while (i < body.length && body[i] !== Quote) i += body[i] === Backslash ? 2 : 1
+  return i
 }
 
 /** What is kept of an answer in the attempt's record. */
@@ -76,11 +101,22 @@ export function recordOf(answer: Answer, secrets: string[]): { status: number; r
 
 /** A network's own sentence as it may be shown: plain, one line, not endless. */
 export function plainReason(reason: string): string {
-  return reason
-    .replace(/<[^>]*>/g, '')
+  return withoutTags(reason.slice(0, LongestSentence))
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim()
     .slice(0, ReasonLength)
+}
+
+// Not by `<[^>]*>`: of tags that never end, it reads the rest anew at each.
+function withoutTags(text: string): string {
+  let kept = ''
+  for (let from = 0; ; ) {
+    const start = text.indexOf('<', from)
+    const end = start < 0 ? -1 : text.indexOf('>', start)
+    if (end < 0) return kept + text.slice(from)
+    kept += text.slice(from, start)
+    from = end + 1
+  }
 }
 
 /**
@@ -105,8 +141,9 @@ function secondsOf(header: string | undefined): number | null {
   return header !== undefined && /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : null
 }
 
-// Date.parse takes "5" and "-1" for years: only what begins like an HTTP date or an ISO instant is one.
-function instantOf(header: string | undefined): number | null {
+/** An instant in a header, in milliseconds since 1970: an HTTP date (RFC 9110 §5.6.7) or an ISO instant; null if it is neither. */
+// Date.parse takes "5" and "-1" for years: only what begins like one of the two is one.
+export function instantOf(header: string | undefined): number | null {
   if (header === undefined || !/^\s*([A-Z][a-z]+, |\d{4}-\d\d-\d\d)/.test(header)) return null
   const instant = Date.parse(header)
   return Number.isNaN(instant) ? null : instant

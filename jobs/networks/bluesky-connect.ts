@@ -2,7 +2,7 @@ import { resolveTxt } from 'node:dns/promises'
 import { z } from 'zod'
 import type { ChannelLimits } from '../../db/schema.ts'
 import type { Answer, Outbound } from '../outbound.ts'
-import { bodyOf } from './answers.ts'
+import { bodyOf, RemoteId } from './answers.ts'
 import { type BlueskyCredential, problemOf, xrpc } from './bluesky-xrpc.ts'
 import { ConnectError, type ConnectedAccount, type Connecting } from './network.ts'
 import { originOf, reaching } from './origin.ts'
@@ -20,20 +20,22 @@ const Limits: ChannelLimits = {
   mediaTypes: ['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/avif'],
 }
 
+const NameLength = 200
 const DidDocument = z.object({
   service: z.array(z.object({ id: z.string(), serviceEndpoint: z.unknown() })).default([]),
 })
+const Secret = z.string().max(4000)
 const Created = z.object({
-  did: z.string().regex(Did),
-  handle: z.string(),
-  accessJwt: z.string(),
-  refreshJwt: z.string(),
+  did: RemoteId.regex(Did),
+  handle: RemoteId,
+  accessJwt: Secret,
+  refreshJwt: Secret,
 })
 const Profile = z.object({
   value: z.object({
     displayName: z.string().optional().catch(undefined),
     avatar: z
-      .object({ ref: z.object({ $link: z.string() }) })
+      .object({ ref: z.object({ $link: RemoteId }) })
       .optional()
       .catch(undefined),
   }),
@@ -137,7 +139,7 @@ async function profileOf(did: string, pds: string, outbound: Outbound) {
   const profile = answer.ok ? Profile.safeParse(bodyOf(answer)).data?.value : undefined
   const picture = new URLSearchParams({ did, cid: profile?.avatar?.ref.$link ?? '' })
   return {
-    name: profile?.displayName ?? null,
+    name: profile?.displayName?.slice(0, NameLength) ?? null,
     pictureUrl: profile?.avatar ? `${pds}/xrpc/com.atproto.sync.getBlob?${picture}` : null,
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Answer } from '../outbound.ts'
-import { failureOf, readAs, recordOf } from './answers.ts'
+import { failureOf, RemoteId, readAs, recordOf } from './answers.ts'
 import { blueskyConnecting } from './bluesky-connect.ts'
 import { PostCollection, postRecord } from './bluesky-record.ts'
 import { BlueskyCredential, type Method, problemOf, xrpc } from './bluesky-xrpc.ts'
@@ -11,7 +11,7 @@ const Name = 'Bluesky'
 const NoLonger = `${Name} no longer accepts this connection.`
 
 const Prepared = z.record(z.string(), z.unknown())
-const Put = z.object({ uri: z.string().startsWith('at://') })
+const Put = z.object({ uri: RemoteId.startsWith('at://') })
 const Refreshed = z.object({ accessJwt: z.string(), refreshJwt: z.string(), handle: z.string() })
 
 // Answered with 400, not with 401.

@@ -2,13 +2,14 @@ import { createHash, randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { ChannelLimits } from '../../db/schema.ts'
 import type { Answer, Outbound } from '../outbound.ts'
-import { bodyOf, plainReason, WebAddress } from './answers.ts'
+import { bodyOf, instantOf, plainReason, RemoteId, WebAddress } from './answers.ts'
 import { ConnectError, type ConnectedAccount, type Connecting } from './network.ts'
 import { originOf, reaching } from './origin.ts'
 
 const Field = 'instance'
 const Scopes = 'read:accounts read:statuses write:media write:statuses'
 const CharactersOfALink = 23
+const NameLength = 200
 const OurMediaTypes = [
   'image/jpeg',
   'image/png',
@@ -26,12 +27,13 @@ const Kept = z.object({
   clientSecret: z.string(),
   verifier: z.string().nullable(), // null: the server offers no PKCE
 })
-const App = z.object({ client_id: z.string(), client_secret: z.string() })
+const Secret = z.string().max(4000)
+const App = z.object({ client_id: RemoteId, client_secret: Secret })
 const Metadata = z.object({ code_challenge_methods_supported: z.array(z.string()) })
-const Token = z.object({ access_token: z.string() })
+const Token = z.object({ access_token: Secret })
 const Account = z.object({
-  id: z.string().min(1),
-  username: z.string(),
+  id: RemoteId,
+  username: RemoteId,
   display_name: z.string().nullish(),
   url: WebAddress,
   avatar: WebAddress,
@@ -140,13 +142,19 @@ async function finish(
   const account = parsed(Account, own, host)
   return {
     remoteAccount: `${host}/${account.id}`,
-    name: account.display_name || account.username,
+    name: account.display_name?.slice(0, NameLength) || account.username,
     handle: `@${account.username}@${host}`,
     url: account.url,
     pictureUrl: account.avatar_static ?? account.avatar,
     limits: await limitsOf(instance, outbound),
-    credential: { instance, token, accountId: account.id },
+    credential: { instance, token, accountId: account.id, ...clockOf(own) },
   }
+}
+
+// The first post of a channel is looked for by it, when nothing else shows what the server's clock said before.
+function clockOf(answer: Answer): { clockAheadMs?: number } {
+  const date = instantOf(answer.headers.date)
+  return date === null ? {} : { clockAheadMs: date - Date.now() }
 }
 
 function parsed<T extends z.ZodType>(schema: T, answer: Answer, host: string): z.infer<T> {

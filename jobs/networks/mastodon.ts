@@ -2,21 +2,35 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Multipart } from '../multipart.ts'
 import type { Answer } from '../outbound.ts'
-import { bodyOf, failureOf, plainReason, readAs, recordOf, WebAddress } from './answers.ts'
+import { bodyOf, failureOf, plainReason, RemoteId, readAs, recordOf, WebAddress } from './answers.ts'
 import { mastodonConnecting } from './mastodon-connect.ts'
 import { findStatus } from './mastodon-find.ts'
-import { type Content, type Network, type PostMedia, type Publication, PublishError, type Session } from './network.ts'
+import {
+  type Content,
+  type Network,
+  type PostMedia,
+  type Publication,
+  PublishError,
+  type Session,
+  type Sought,
+  type Unclear,
+} from './network.ts'
 
 const Name = 'Mastodon'
 const UploadTimeoutMs = 280_000 // a video takes its time; all of preparing has 5 min
-const ListBytes = 8 * 1024 * 1024
+const ListBytes = 2 * 1024 * 1024 // 40 statuses of 50 KB, or all 256 of snac2 at 8 KB
 const FirstPollMs = 250
 const LongestPollMs = 5000
 
-const Credential = z.object({ instance: z.string(), token: z.string(), accountId: z.string() })
+const Credential = z.object({
+  instance: z.string(),
+  token: z.string(),
+  accountId: z.string(),
+  clockAheadMs: z.number().optional(), // of the server's clock before ours, when it was connected
+})
 const Prepared = z.object({ status: z.string(), visibility: z.literal('public'), media_ids: z.array(z.string()) })
-const Status = z.object({ id: z.string().min(1), url: WebAddress, uri: WebAddress })
-const Attachment = z.object({ id: z.string().min(1) })
+const Status = z.object({ id: RemoteId, url: WebAddress, uri: WebAddress })
+const Attachment = z.object({ id: RemoteId })
 const Problem = z.object({ error: z.string(), error_description: z.string().optional() })
 
 /** Mastodon and what speaks its API. https://docs.joinmastodon.org/methods/statuses/#create */
@@ -28,15 +42,7 @@ export const mastodon: Network = {
   connecting: mastodonConnecting,
   prepare,
   send,
-  find: (delivery, session) => {
-    const { status, media_ids } = Prepared.parse(delivery.prepared)
-    const { instance, accountId, token } = Credential.parse(session.credential)
-    return findStatus({ ...delivery, instance, accountId, text: status, mediaCount: media_ids.length }, async (url) => {
-      const answer = await call('GET', url, session, { maxBytes: ListBytes })
-      if (!answer.ok) throw failure(answer, token)
-      return answer
-    })
-  },
+  find,
 }
 
 // Public whatever the account's own default is: what is not public is missing from what some servers let us read back.
@@ -58,6 +64,15 @@ async function send(
   if (!answer.ok) throw failure(answer, token)
   const status = readAs(Status, answer, { network: Name, secrets: [token] })
   return { remoteId: status.id, url: status.url ?? status.uri, ...recordOf(answer, [token]) }
+}
+
+function find(sought: Sought, session: Session): Promise<Publication | Unclear | null> {
+  const { instance, accountId, token, clockAheadMs: connectedAheadMs = null } = Credential.parse(session.credential)
+  const parse = (prepared: unknown) => Prepared.parse(prepared)
+  const get = (url: string) => call('GET', url, session, { maxBytes: ListBytes })
+  const refusal = (answer: Answer) => failure(answer, token)
+  const sent = { instance, accountId, connectedAheadMs, prepared: parse(sought.prepared) }
+  return findStatus(sent, sought, { parse, get, refusal, signal: session.signal })
 }
 
 /** https://docs.joinmastodon.org/methods/media/#v2. v1 is the same, but ends only when the file is processed. */

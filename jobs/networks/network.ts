@@ -33,6 +33,34 @@ export type Session = {
 /** A publication, as its network names it. `remoteId` null: the network gives none. `reply` goes to the attempt's record. */
 export type Publication = { remoteId: string | null; url: string | null; status?: number | null; reply?: string | null }
 
+/** A delivery that may be out, and what the ledger knows that helps to tell. All instants are by the ledger's clock. */
+export type Sought = {
+  publishKey: string
+  prepared: unknown
+  since: Date // the intent: it was not sent before
+  now: () => Date
+  /** Which of these remote ids are recorded for other deliveries of the channel: they are not ours. */
+  recorded: (remoteIds: string[]) => Promise<Map<string, Recorded>>
+  /** The channel's other deliveries whose outcome is open. What is not recorded may be any of theirs. Null: there are too many. */
+  others: () => Promise<Other[] | null>
+}
+
+/** A post of the same channel that is recorded: when it was sent, and when that was known. */
+export type Recorded = { sentAt: Date; recordedAt: Date }
+
+/** `isUnderWay`: it is being sent right now, and soon more is known. */
+export type Other = { prepared: unknown; isUnderWay: boolean }
+
+/** A complete reading that neither shows the post nor proves it absent. `url` is of a post that may be it. */
+export class Unclear {
+  readonly message: string
+  readonly url: string | null
+  constructor(message: string, url: string | null = null) {
+    this.message = message
+    this.url = url
+  }
+}
+
 /** An account that was just connected. */
 export type ConnectedAccount = {
   remoteAccount: string
@@ -102,14 +130,8 @@ export type Network = {
   prepare: (content: Content, publishKey: string, session: Session) => Promise<unknown>
   /** One HTTP call that makes it public. Throws PublishError; any other error is "unknown" once a byte may have left. */
   send: (delivery: { publishKey: string; prepared: unknown }, session: Session) => Promise<Publication>
-  /**
-   * readable, two-step: look for the post among the account's own since `since`. Null only after a complete reading.
-   * `isTaken` tells whether a remote id is recorded for another delivery already.
-   */
-  find?: (
-    delivery: { publishKey: string; prepared: unknown; since: Date; isTaken: (remoteId: string) => Promise<boolean> },
-    session: Session,
-  ) => Promise<Publication | null>
+  /** readable, two-step: look for the post among the account's own. Null only after a complete reading that proves it absent. */
+  find?: (sought: Sought, session: Session) => Promise<Publication | Unclear | null>
   /** A new credential for one that was refused; throws PublishError `reconnect` when there is none to be had. */
   refresh?: (credential: Credential, session: Omit<Session, 'credential'>) => Promise<Credential>
 }

@@ -3,6 +3,8 @@ import { addressRule } from '../address.ts'
 import { OutboundError } from '../outbound.ts'
 import { ConnectError } from './network.ts'
 
+const LongestAddress = 2000
+
 /**
  * The origin of a server as a person types it: `social.example`, `https://social.example/@ada`, `@ada@social.example`.
  *
@@ -10,7 +12,7 @@ import { ConnectError } from './network.ts'
  * Throws ConnectError on `field`.
  */
 export function originOf(typed: string, field: string): string {
-  const text = typed.trim()
+  const text = typed.slice(0, LongestAddress).trim()
   const withScheme = /^https?:\/\//i.test(text) ? text : `https://${text.split('/')[0]?.split('@').at(-1)}`
   if (!URL.canParse(withScheme)) throw new ConnectError('Type an address such as social.example.', { field })
   const url = new URL(withScheme)

@@ -1,8 +1,9 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { inArray, type SQL, sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Tx } from '../../db/client.ts'
+import { deliveries } from '../../db/schema.ts'
 import { checkInvariants } from '../../jobs/invariants.ts'
-import { aDelivery } from '../builders.ts'
+import { aDelivery, someDeliveries } from '../builders.ts'
 import { untilPublished, type World, world } from '../world.ts'
 
 let w: World
@@ -46,7 +47,7 @@ async function brokenBy(...damage: SQL[]): Promise<Record<string, string[]>> {
 async function withoutConstraints(tx: Tx): Promise<void> {
   for (const name of ['published_has_evidence', 'maybe_out_keeps_its_bytes', 'deliveries_remote_id'])
     await tx.execute(sql`alter table deliveries drop constraint ${sql.identifier(name)}`)
-  await tx.execute(sql`drop index deliveries_under_way`)
+  await tx.execute(sql`drop index deliveries_at_work`)
 }
 
 const change = (id: string, to: SQL) => sql`update deliveries set ${to} where id = ${id}`
@@ -81,6 +82,19 @@ test('each invariant is found to be broken by what breaks it, with the delivery 
   expect(await brokenBy(bothSent, open)).toEqual({ 'one is under way a channel': both })
 })
 
+test('three deliveries of a channel may be uncertain, and a fourth breaks the rule', async () => {
+  const { organisationId } = w
+  const channel = await w.channel('keyed')
+  const wanted = { organisationId, channelId: channel, dueAt: new Date() }
+  const ids = await someDeliveries(w.db, Array(4).fill(wanted))
+  const uncertain = (those: string[]) => sql`
+    update deliveries set state = 'uncertain', maybe_out = true, prepared = '{}', look_at = now()
+    where id = any(${sql.param(those)}::uuid[])`
+  expect(await brokenBy(uncertain(ids.slice(0, 3)))).toEqual({})
+  expect(await brokenBy(uncertain(ids))).toEqual({ 'one is under way a channel': ids.toSorted() })
+  await w.db.delete(deliveries).where(inArray(deliveries.id, ids))
+})
+
 test('what is overdue and nobody is at counts as lost, whatever its state', async () => {
   const over = sql`now() - interval '2 minutes'`
   const open = changeAttempt(first, sql`ended_at = null, outcome = null`)
@@ -94,6 +108,16 @@ test('what is overdue and nobody is at counts as lost, whatever its state', asyn
   ])
     expect(await brokenBy(...damage)).toEqual({ 'nothing is lost': [first] })
 })
+
+/** Copies of the last delivery, each of another post, that are uncertain and will be looked for. */
+const uncertainBeside = (count: number) => sql`
+  with beside as (select gen_random_uuid() as id from generate_series(1, ${count}::int)), made as (
+    insert into posts (id, organisation_id, type, date, content, created_by_kind, created_by_id, created_by_name)
+    select b.id, p.organisation_id, p.type, p.date, p.content, p.created_by_kind, p.created_by_id, p.created_by_name
+    from beside b, posts p where p.id = (select post_id from deliveries where id = ${last}) returning id)
+  insert into deliveries (id, organisation_id, post_id, channel_id, position, state, due_at, publish_key, maybe_out, prepared, look_at)
+  select m.id, d.organisation_id, m.id, d.channel_id, 0, 'uncertain', now(), m.id, true, '{}', now() + interval '1 hour'
+  from made m, deliveries d where d.id = ${last}`
 
 test('what waits for a reason is not lost', async () => {
   const scheduled = change(first, sql`state = 'scheduled', ${unsent}, ${late}`)
@@ -110,8 +134,10 @@ test('what waits for a reason is not lost', async () => {
     [sql`update installation set paused_at = now()`],
     [sql`update installation set restored_at = now()`],
     [another, open],
+    [uncertainBeside(3)],
   ])
     expect(await brokenBy(scheduled, ...reason)).toEqual({})
+  expect(await brokenBy(scheduled, uncertainBeside(2))).toEqual({ 'nothing is lost': [first] })
   const elsewhere = await w.channel('keyed')
   const moved = change(last, sql`channel_id = ${elsewhere}`)
   expect(await brokenBy(scheduled, another, open, moved)).toEqual({ 'nothing is lost': [first] })

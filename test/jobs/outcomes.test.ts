@@ -72,7 +72,7 @@ describe('an outcome that nobody knows', () => {
     expect(w.fake.posts).toHaveLength(1)
   })
 
-  test('a channel waits while one of its deliveries is uncertain, and goes on after it', async () => {
+  test('a channel goes on while one of its deliveries is uncertain, which is found out beside the others', async () => {
     w.fake.behave = ({ text }, { show, reply }) => (text === 'first' ? reply(500, show()) : reply(200, { id: show() }))
     const channelId = await w.channel('readable')
     const dueAt = soon()
@@ -82,7 +82,9 @@ describe('an outcome that nobody knows', () => {
     ])
     await w.worker()
     await untilState(w.db, second!, 'published')
-    expect(await deliveryOf(w.db, first!)).toMatchObject({ state: 'published', evidence: 'found' })
+    expect(await untilState(w.db, first!, 'published')).toMatchObject({ evidence: 'found' })
+    const [late, onTime] = [await deliveryOf(w.db, first!), await deliveryOf(w.db, second!)]
+    expect(late.publishedAt!.getTime()).toBeGreaterThan(onTime.publishedAt!.getTime())
   })
 })
 

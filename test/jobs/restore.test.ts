@@ -28,6 +28,7 @@ test('a backup restored into another database sends nothing until it is resumed,
   await server.db.execute(sql.raw(`create database ${source}_restored template ${source}`))
   const databaseUrl = `${inject('postgres')}/${source}_restored`
   const restored = connect(databaseUrl, { connections: 2, name: 'test' })
+  await restored.db.execute(sql`create publication everything for all tables`) // as who replicates it has
 
   const worker = await w.worker({ env: { DATABASE_URL: databaseUrl } })
 

@@ -10,6 +10,7 @@ import {
   authorizationCodes,
   authorizationRequests,
   connectFlows,
+  devices,
   grants,
   idempotencyKeys,
   sessions,
@@ -121,12 +122,14 @@ test('ways to a network that nobody came back from, ended overlaps of secrets an
     const flow = { organisationId, accountId, network: 'mastodon', stateHash: hash(), sealed: hash(), expiresAt }
     await w.db.insert(connectFlows).values(flow)
     await w.db.insert(appSecrets).values({ organisationId, appId, secretHash: hash(), last4: 'abcd', expiresAt })
+    await w.db.insert(devices).values({ tokenHash: hash(), accountId, expiresAt })
     await w.db.insert(throttles).values({ key: `address:${hash().toString('hex')}`, expire: expiresAt })
   }
   await w.db.insert(appSecrets).values({ organisationId, appId, secretHash: hash(), last4: 'abcd' })
   await run()
   expect(await w.db.$count(connectFlows)).toBe(1)
   expect(await w.db.$count(appSecrets)).toBe(2)
+  expect(await w.db.$count(devices)).toBe(1)
   expect(await w.db.$count(throttles)).toBe(1)
 })
 

@@ -1,7 +1,8 @@
+import { UnclearCode } from '../../jobs/reconcile.ts'
 import type { Row } from './rows.ts'
 import { type Stage, times, Unit } from './stage.ts'
 import type { Look, Mind, State, Work } from './steps.ts'
-import { type Flight, msOf, openFlights, rowOf } from './truth.ts'
+import { type Flight, msOf, openFlights, remoteIdOf, rowOf, textOf } from './truth.ts'
 
 /**
  * What of a state decides all that can follow, as text: without ids, tokens and instants, and the same whichever of two
@@ -14,7 +15,7 @@ export function formOf(stage: Stage, state: State): string {
 }
 
 function formFrom(stage: Stage, state: State, minds: Mind[]): string {
-  const { rows, truth, deaths, deeds } = state
+  const { rows, deaths, deeds } = state
   const who = (owner: unknown) => {
     const w = minds.findIndex((mind) => mind.owner === owner)
     return owner === null ? null : w < 0 ? 'gone' : w
@@ -25,7 +26,7 @@ function formFrom(stage: Stage, state: State, minds: Mind[]): string {
     ...[deaths, deeds],
     byHour.map(({ id }) => stage.deliveryIds.indexOf(id as string)),
     deliveries.map((row) => deliveryForm(stage, state, row, who)),
-    [...new Set(truth.flights.flatMap((flight) => flightForm(stage, state, flight)))].sort(),
+    flightForms(stage, state, minds),
     rows.channels.map((row) => [
       ...[row.status, ahead(stage, row.paused_until), row.paused_at !== null, row.credential !== null],
     ]),
@@ -42,21 +43,39 @@ function deliveryForm(stage: Stage, { rows, truth }: State, row: Row, who: (owne
   if (isOver(row)) return [row.state]
   const isLeased = row.lease_until !== null
   return [
-    ...[row.state, row.maybe_out, row.crash_count, row.look_token !== null, row.absent_at !== null],
+    ...[row.state, row.maybe_out, row.crash_count, row.look_token !== null, row.absent_at !== null, isUnclear(row)],
     ...[row.due_at, row.next_attempt_at, row.look_at].map((instant) => ahead(stage, instant)),
     ...[who(row.lease_owner), isLeased && Math.max(away(stage, row.lease_until), -1)],
     wasTried(rows.attempts, row),
     sinceIntent(stage, rows.attempts, row),
-    truth.asked[row.id as string] === null,
+    truth.asked[row.id as string] === null || (stage.kind === 'readable' && truth.asked[row.id as string]),
   ]
 }
 
-function flightForm(stage: Stage, { rows, truth }: State, flight: Flight): string[] {
+// It decides what a look means that does not find it.
+function isUnclear({ state, error }: Row): boolean {
+  return state === 'uncertain' && (error as { code?: string } | null)?.code === UnclearCode
+}
+
+function flightForms(stage: Stage, state: State, minds: Mind[]): string[] {
+  const forms = state.truth.flights.flatMap((flight, i) => {
+    const form = flightForm(stage, state, flight)
+    return form ? [JSON.stringify([...form, minds.map(({ look }) => look?.wasShown.includes(i) ?? false)])] : []
+  })
+  return (stage.kind === 'readable' ? forms : [...new Set(forms)]).sort()
+}
+
+function flightForm(stage: Stage, { rows, truth }: State, flight: Flight): unknown[] | null {
   const { deliveryId, bytes, fate, until, isExcused } = flight
   const row = rowOf(rows, deliveryId)
-  if (isOver(row) || (fate === 'lost' && !openFlights(stage, truth, deliveryId).includes(flight))) return []
+  // One that can be read may be taken for another's, whatever has become of its own.
+  const canBeRead = stage.kind === 'readable' && fate !== 'lost' && row.remote_id !== remoteIdOf(flight)
+  const isOpen = !isOver(row) && (fate !== 'lost' || openFlights(stage, truth, deliveryId).includes(flight))
+  if (!canBeRead && !isOpen) return null
   const untilIn = fate === 'flying' ? (until - stage.nowMs) / Unit : 0
-  return [JSON.stringify([stage.deliveryIds.indexOf(deliveryId), fate, isExcused, row.prepared === bytes, untilIn])]
+  const about = [stage.deliveryIds.indexOf(deliveryId), fate, isExcused, row.prepared === bytes, untilIn]
+  if (!canBeRead) return about
+  return [...about, textOf(bytes), rows.deliveries.findIndex((one) => one.remote_id === remoteIdOf(flight))]
 }
 
 // A claim that has lost its lease changes nothing any more, unless something of it is yet to be sent or proved.
@@ -66,14 +85,18 @@ function workForm(stage: Stage, { rows, truth }: State, { claimed, phase, bytes,
   const fate = phase === 'sent' ? truth.flights[flight]!.fate : null
   if (!hasLease && !canBegin && (fate === null || fate === 'lost')) return 'idle'
   const isCurrent = rows.channels.find((row) => row.id === channelId)!.credential_version === credentialVersion
-  const { text } = JSON.parse(bytes) as { text: string }
+  const text = textOf(bytes)
   const about = [stage.deliveryIds.indexOf(id), phase, fate, hasLease, canBegin]
   return hasLease ? [...about, isCurrent, text === truth.asked[id]] : about
 }
 
-function lookForm(stage: Stage, { rows }: State, { looking, wasShown }: Look): unknown {
+function lookForm(stage: Stage, { rows }: State, { looking }: Look): unknown {
   const hasToken = rowOf(rows, looking.id).look_token === looking.lookToken
-  return [stage.deliveryIds.indexOf(looking.id), hasToken, wasShown, hasToken && [looking.isSecond, looking.isTooOld]]
+  return [
+    stage.deliveryIds.indexOf(looking.id),
+    hasToken,
+    hasToken && [looking.isSecond, looking.isTooOld, looking.unclear !== null],
+  ]
 }
 
 // In units from now; what is past by more than a day is past by a thousand.

@@ -34,6 +34,7 @@ export const times: Times = {
   beginMs: 0, // what has not begun when time passes does not begin any more
   sendMs: Unit,
   firstLookMs: Unit,
+  lookSpreadMs: 0,
   settlesWithinMs: Unit,
   lookLeaseMs: Unit,
   backoffMs: [Unit],

@@ -1,12 +1,23 @@
 import { claimHeads, putAside } from '../../jobs/claim.ts'
 import { type Claimed, intend, releaseClaims, renewLeases } from '../../jobs/ledger.ts'
+import { beginSomeLooks } from '../../jobs/looks.ts'
 import { enrol } from '../../jobs/presence.ts'
 import { reap } from '../../jobs/reaper.ts'
-import { beginLooks, type Finding, type Looking, settle } from '../../jobs/reconcile.ts'
+import { type Finding, type Looking, settle, UnclearCode } from '../../jobs/reconcile.ts'
 import { doubt, fail, hold, postpone, recordPublished } from '../../jobs/settle.ts'
 import type { Rows } from './rows.ts'
 import { type Stage, times, Unit } from './stage.ts'
-import { checkOrder, checkSend, type Flight, msOf, type Truth } from './truth.ts'
+import {
+  Broken,
+  checkOrder,
+  checkSend,
+  type Flight,
+  isTaken,
+  msOf,
+  remoteIdOf,
+  type Truth,
+  unrecorded,
+} from './truth.ts'
 
 // Every single step that workers, the network and time can take. Each runs the product's own statements.
 
@@ -19,7 +30,7 @@ export type Work = {
   canBegin: boolean // its deadline for the first byte has not passed
   flight: number // its place among the flights
 }
-export type Look = { looking: Looking; wasShown: boolean }
+export type Look = { looking: Looking; wasShown: number[] } // the flights that the network showed when it began
 
 export type State = { rows: Rows; minds: Mind[]; truth: Truth; deaths: number; deeds: number }
 
@@ -73,7 +84,8 @@ function mindSteps(stage: Stage, state: State, w: number): Step[] {
   return steps
 }
 
-function claims({ nowMs, channelIds, tx }: Stage, { rows }: State, w: number): Step[] {
+function claims(stage: Stage, { rows }: State, w: number): Step[] {
+  const { nowMs, channelIds, tx } = stage
   const ready = rows.deliveries.filter(({ state, ready_at }) => state === 'scheduled' && msOf(ready_at) <= nowMs)
   return channelIds
     .filter((id) => ready.some(({ channel_id }) => channel_id === id))
@@ -81,7 +93,7 @@ function claims({ nowMs, channelIds, tx }: Stage, { rows }: State, w: number): S
       engine(`${w} claims on ${channelIds.indexOf(id)}`, async (next) => {
         const mind = next.minds[w]!
         const claim = (await claimHeads(tx, times, mind.owner, [id])).get(id)!
-        if (typeof claim !== 'object') return
+        if (typeof claim !== 'object') return checkNothingWaits(stage, next.rows, id)
         if ('lateOn' in claim) return putAside(tx, times, claim.lateOn)
         checkOrder(nowMs, next.rows, claim.id)
         const fresh = JSON.stringify({ text: claim.text, by: claim.leaseToken })
@@ -89,6 +101,15 @@ function claims({ nowMs, channelIds, tx }: Stage, { rows }: State, w: number): S
         mind.work = { claimed: claim, phase: 'claimed', bytes, canBegin: false, flight: -1 }
       }),
     )
+}
+
+// On time: only what is at work, three unknown outcomes, a pause or a suspect elsewhere keeps a channel from what is due on it.
+function checkNothingWaits({ nowMs }: Stage, rows: Rows, id: string): void {
+  const channel = rows.channels.find((row) => row.id === id)!
+  const isPaused = channel.paused_at !== null || (channel.paused_until !== null && msOf(channel.paused_until) > nowMs)
+  const isSuspect = rows.deliveries.some(({ crash_count }) => (crash_count as number) > 0)
+  if (channel.status === 'active' && !isPaused && !isSuspect && !isTaken(rows, id))
+    throw new Broken('I4: what is due waits, and nothing is in its way')
 }
 
 function workSteps(stage: Stage, state: State, w: number, work: Work): Step[] {
@@ -130,6 +151,7 @@ function workSteps(stage: Stage, state: State, w: number, work: Work): Step[] {
   return steps
 }
 
+const unclear = { ...unknown, code: UnclearCode }
 const waiting = { waitMs: Unit, countsAsStep: true, pausesChannel: false, error: unknown }
 const limited = { waitMs: Unit, countsAsStep: false, pausesChannel: true, error: unknown }
 
@@ -163,25 +185,38 @@ function sending(stage: Stage, w: number): Step {
 
 const lookAfterMs = ({ kind }: Stage) => (kind === 'blind' ? 0 : times.sendMs + times.firstLookMs) // as jobs/publish.ts
 
-// The same key is the same post.
-function publicationOf({ deliveryId, no }: Flight, kind?: string) {
-  return { remoteId: kind === 'keyed' ? deliveryId : `${deliveryId} ${no}`, url: null }
-}
+const publicationOf = (flight: Flight) => ({ remoteId: remoteIdOf(flight), url: null })
 
-function looks(stage: Stage, { rows, truth }: State, w: number): Step[] {
+function looks(stage: Stage, { rows }: State, w: number): Step[] {
   const open = rows.deliveries.filter(({ state, look_at }) => state === 'uncertain' && msOf(look_at) <= stage.nowMs)
   return open.map((row) =>
     engine(`${w} looks for ${stage.deliveryIds.indexOf(row.id as string)}`, async (next) => {
       const mind = next.minds[w]!
       const id = row.id as string
-      const looking = (await beginLooks(stage.depsOf(mind.owner), [id])).get(id)
-      const wasShown = truth.flights.some(({ deliveryId, fate }) => deliveryId === row.id && fate === 'shown')
-      if (looking) mind.look = { looking, wasShown }
+      const looking = (await beginSomeLooks(stage.depsOf(mind.owner), [id])).get(id)
+      if (typeof looking === 'object') mind.look = { looking, wasShown: likeOurs(next, looking) }
     }),
   )
 }
 
-function lookSteps(stage: Stage, { truth }: State, w: number, { looking, wasShown }: Look): Step[] {
+const likeOurs = ({ rows, truth }: State, { channelId, prepared }: Looking): number[] =>
+  unrecorded(truth, rows, channelId, prepared)
+
+// What is like ours may be that of another one of the channel: one that may be out, or of which a person has said what became of
+// it, without its name at the network.
+function hasUnrecordedSibling({ rows }: State, { id, channelId }: Looking): boolean {
+  const mayBeOut = ['sending', 'uncertain', 'needs_review', 'published', 'cancelled']
+  return rows.deliveries.some(
+    (row) =>
+      row.id !== id &&
+      row.channel_id === channelId &&
+      row.first_sent_at !== null &&
+      row.remote_id === null &&
+      mayBeOut.includes(row.state as string),
+  )
+}
+
+function lookSteps(stage: Stage, state: State, w: number, { looking, wasShown }: Look): Step[] {
   const finding = (name: string, found: Finding) =>
     engine(`${w} ${name}`, async (next) => {
       await settle(stage.depsOf(next.minds[w]!.owner), looking, found)
@@ -190,10 +225,17 @@ function lookSteps(stage: Stage, { truth }: State, w: number, { looking, wasShow
   if (stage.kind === 'keyed') return [finding('may repeat', { kind: 'repeat' })]
   const never = finding('can never know', { kind: 'unknowable', error: unknown })
   if (stage.kind === 'blind') return [never]
-  const shown = truth.flights.find(({ deliveryId, fate }) => deliveryId === looking.id && fate === 'shown')
+  const shown = likeOurs(state, looking)
   const steps = [never, finding('cannot read', { kind: 'unreadable', error: new Error('not now') })]
-  if (shown) steps.push(finding('finds it', { kind: 'found', publication: publicationOf(shown) }))
-  if (!wasShown) steps.push(finding('does not find it', { kind: 'absent' }))
+  if (hasUnrecordedSibling(state, looking)) {
+    if (stage.kind === 'readable' && shown.length > 0)
+      steps.push(finding('cannot tell it from another', { kind: 'unclear', error: unclear }))
+  } else
+    for (const i of shown) {
+      const publication = publicationOf(state.truth.flights[i]!)
+      steps.push(finding(`finds it as ${i}`, { kind: 'found', publication }))
+    }
+  if (!wasShown.some((i) => shown.includes(i))) steps.push(finding('does not find it', { kind: 'absent' }))
   return steps
 }
 

@@ -23,6 +23,23 @@ export class Broken extends Error {}
 export const rowOf = (rows: Rows, id: string): Row => rows.deliveries.find((row) => row.id === id)!
 export const msOf = (instant: unknown): number => Date.parse(instant as string)
 
+/** The network's name of what a flight shows: of another send it is another post. */
+export const remoteIdOf = ({ deliveryId, no }: Flight): string => `${deliveryId} ${no}`
+
+export const textOf = (bytes: unknown): string => (JSON.parse(bytes as string) as { text: string }).text
+
+/** The places of the flights that the network shows on a channel with the text of `bytes`, and that no delivery has as its proof. */
+export function unrecorded({ flights }: Truth, { deliveries }: Rows, channelId: string, bytes: string): number[] {
+  const recorded = new Set(deliveries.map((row) => row.remote_id))
+  const isOfChannel = ({ deliveryId }: Flight) =>
+    deliveries.some((row) => row.id === deliveryId && row.channel_id === channelId)
+  return flights.flatMap((one, i) =>
+    one.fate === 'shown' && textOf(one.bytes) === textOf(bytes) && isOfChannel(one) && !recorded.has(remoteIdOf(one))
+      ? [i]
+      : [],
+  )
+}
+
 /** The flights of a delivery of which the ledger must assume that they may be out: no answer, reading or person has said otherwise. */
 export function openFlights({ kind }: Stage, { flights }: Truth, deliveryId: string): Flight[] {
   // That a readable one is lost can be read; of the others nobody ever knows.
@@ -42,7 +59,7 @@ export function checkSend(stage: Stage, truth: Truth, rows: Rows, deliveryId: st
   if (before.some((one) => one.until - times.settlesWithinMs > nowMs))
     throw new Broken('I2: sent again while the first call may be under way')
   if (msOf(row.due_at) > nowMs) throw new Broken('I3: sent before its hour')
-  const { text } = JSON.parse(bytes) as { text: string }
+  const text = textOf(bytes)
   const asked = truth.asked[deliveryId]
   if (before.length === 0 && text !== asked) throw new Broken(`I3: sent ${text} where the person was told ${asked}`)
 }
@@ -58,12 +75,21 @@ export function checkOrder(nowMs: number, rows: Rows, deliveryId: string): void 
       throw new Broken('I5: claimed before an older one of its channel')
 }
 
+/** I5: what is at work keeps its channel, what is uncertain does so only where three are. */
+export function isTaken(rows: Rows, channelId: string): boolean {
+  const states = rows.deliveries.filter((row) => row.channel_id === channelId).map(({ state }) => state)
+  return (
+    states.some((state) => state === 'claimed' || state === 'sending') ||
+    states.filter((state) => state === 'uncertain').length >= 3
+  )
+}
+
 /** What must hold in every state, and from one to the next. */
 export function checkState(stage: Stage, truth: Truth, before: Rows | null, rows: Rows): void {
+  for (const channelId of stage.channelIds) checkChannel(rows, channelId)
   for (const row of rows.deliveries) {
     const id = row.id as string
     const state = row.state as string
-    const flights = truth.flights.filter((one) => one.deliveryId === id)
     if (
       openFlights(stage, truth, id).length > 0 &&
       !row.maybe_out &&
@@ -71,7 +97,7 @@ export function checkState(stage: Stage, truth: Truth, before: Rows | null, rows
     )
       throw new Broken(`I6: ${state}, though it may be out`)
     const isProved = row.evidence === 'answered' || row.evidence === 'found'
-    if (isProved && !flights.some(({ fate }) => fate === 'shown'))
+    if (isProved && !truth.flights.some((one) => isProofOf(rows, one, row)))
       throw new Broken(`I6: ${row.evidence}, and the network does not have it`)
     if ((state === 'published') !== (row.evidence !== null))
       throw new Broken(`I6: ${state} with evidence ${row.evidence}`)
@@ -81,6 +107,20 @@ export function checkState(stage: Stage, truth: Truth, before: Rows | null, rows
       throw new Broken(`I6: published became ${state}`)
     checkAttempts(rows, row)
   }
+}
+
+// Its own flight; or another's of the same text that a person wrongly said is not there, which went out again.
+function isProofOf(rows: Rows, flight: Flight, { id, remote_id }: Row): boolean {
+  const isFree = flight.isExcused && rowOf(rows, flight.deliveryId).evidence !== 'person'
+  return flight.fate === 'shown' && remoteIdOf(flight) === remote_id && (flight.deliveryId === id || isFree)
+}
+
+function checkChannel(rows: Rows, channelId: string): void {
+  const states = rows.deliveries.filter((row) => row.channel_id === channelId).map(({ state }) => state)
+  if (states.filter((state) => state === 'claimed' || state === 'sending').length > 1)
+    throw new Broken('I5: two at work on one channel')
+  if (states.filter((state) => state === 'uncertain').length > 3)
+    throw new Broken('I5: more than three unknown outcomes on one channel')
 }
 
 function checkAttempts(rows: Rows, row: Row): void {

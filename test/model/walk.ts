@@ -6,7 +6,7 @@ import { aliveIn, engineSteps, passing, type State, type Step } from './steps.ts
 import { Broken, checkState } from './truth.ts'
 
 /** What may happen on the way, beside what each worker does. `after`: the steps that have been taken before. */
-export type Alphabet = { deaths: number; deeds: number; days: boolean; after?: readonly string[] }
+export type Alphabet = { deaths: number; deeds: number; days: boolean; workers?: number; after?: readonly string[] }
 
 /** What was walked. `isWhole`: nothing was left that had not been looked at. */
 export type Walked = { states: number; transitions: number; depth: number; isWhole: boolean }
@@ -26,7 +26,7 @@ export async function firstState(stage: Stage, workers: number): Promise<State> 
  * From each state the engine alone must come to an end. Throws with the way that led to what is broken.
  */
 export async function walkAll(stage: Stage, alphabet: Alphabet, transitionsAtMost: number): Promise<Walked> {
-  const first = await firstState(stage, 2)
+  const first = await firstState(stage, alphabet.workers ?? 2)
   let start: Seen = { state: first, form: formOf(stage, first), path: [] }
   for (const name of alphabet.after ?? [])
     start = await take(stage, start, engineSteps(stage, start.state).find((step) => step.name === name)!)
@@ -97,7 +97,7 @@ export async function comeToAnEnd(stage: Stage, from: Seen, safe: Set<string>): 
 }
 
 const rank = [
-  / finds it/,
+  / finds it as/,
   /not find it/,
   /may repeat/,
   /never know/,

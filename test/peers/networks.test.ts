@@ -84,10 +84,13 @@ describe('Mastodon API on snac2', { skip: (await whyNoSnac()) ?? false }, () => 
       'https://example.com/x_y?a=1&b=é #tag @bob',
     ]) {
       const { publication, ...sent } = await publish(mastodon, session, { text, media: [] })
-      const found = await mastodon.find?.({ ...sent, isTaken: async () => false }, session)
-      assert.equal(found?.remoteId, publication.remoteId)
-      const isTaken = async (id: string) => id === publication.remoteId
-      assert.equal(await mastodon.find?.({ ...sent, isTaken }, session), null)
+      const ledger = { now: () => new Date(), recorded: async () => new Map(), others: async () => [] }
+      const found = await mastodon.find?.({ ...sent, ...ledger }, session)
+      assert(found && 'remoteId' in found)
+      assert.equal(found.remoteId, publication.remoteId)
+      const known = { sentAt: sent.since, recordedAt: new Date() }
+      const recorded = async () => new Map([[publication.remoteId ?? '', known]])
+      assert.equal(await mastodon.find?.({ ...sent, ...ledger, recorded }, session), null)
     }
   })
 

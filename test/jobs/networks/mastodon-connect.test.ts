@@ -50,7 +50,7 @@ test('a person goes to the consent page and comes back as a channel, with PKCE w
       mediaCount: 4,
       mediaTypes: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'],
     },
-    credential: { instance: server.url, token: server.token, accountId: '11' },
+    credential: { instance: server.url, token: server.token, accountId: '11', clockAheadMs: expect.any(Number) },
   })
 })
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import MarkdownIt from 'markdown-it'
 import { type Received, type Scripted, scripted } from './scripted.ts'
 
 type Status = {
@@ -15,19 +16,32 @@ export type FakeMastodon = Scripted & {
   code: string // what the consent page hands over
   token: string
   accountId: string
-  statuses: Status[] // oldest first
+  statuses: Status[] // in the order in which they came
+  aheadMs: number // of its clock; ids and instants are by it
   descriptions: string[] // of the media, as they came
   /** Put a status there as if it had come some other way. */
   show: (status: Partial<Status>) => Status
 }
 
-/** As much of Mastodon's API as we call; it ignores Idempotency-Key, as most servers do. */
-export async function fakeMastodon({ pkce = true, v2 = true, pollsOfMedia = 0 } = {}): Promise<FakeMastodon> {
+/**
+ * As much of Mastodon's API as we call; it ignores Idempotency-Key, as most servers do.
+ * `like` Hollo: it renders Markdown and gives no source. `givesSource`: at the status's own address.
+ */
+export async function fakeMastodon({
+  pkce = true,
+  v2 = true,
+  pollsOfMedia = 0,
+  like = 'mastodon' as 'mastodon' | 'hollo',
+  givesSource = false,
+} = {}): Promise<FakeMastodon> {
   const token = randomUUID()
   const accountId = '11'
   const statuses: Status[] = []
   const descriptions: string[] = []
+  const sources = new Map<string, string>()
   const code = randomUUID()
+  const clock = { aheadMs: 0 }
+  const now = () => new Date(Date.now() + clock.aheadMs)
   let polls = 0
 
   const signedIn = (handler: (request: Received) => { status?: number; body: unknown }) => (request: Received) =>
@@ -39,14 +53,14 @@ export async function fakeMastodon({ pkce = true, v2 = true, pollsOfMedia = 0 } 
     return { status: pollsOfMedia > 0 ? 202 : 200, body: { id: `m${descriptions.length}`, type: 'image', url: null } }
   })
   const show = (status: Partial<Status>) => {
-    const id = String(1000 + statuses.length)
-    const made = { created_at: new Date().toISOString(), content: '', reblog: null, media_attachments: [], ...status }
+    const made = { created_at: now().toISOString(), content: '', reblog: null, media_attachments: [], ...status }
+    const id = String(Date.parse(made.created_at) * 1000 + (statuses.length % 1000)) // by its clock, as a snowflake is
     const shown = { url: `${server.url}/@ada/${id}`, ...made, id }
     statuses.push(shown)
     return shown
   }
 
-  const server = await scripted({
+  const routes: Parameters<typeof scripted>[0] = {
     'POST /api/v1/apps': () => ({ body: { client_id: 'client', client_secret: 'secret' } }),
     'GET /.well-known/oauth-authorization-server': () =>
       pkce ? { body: { code_challenge_methods_supported: ['S256'] } } : { status: 404 },
@@ -75,15 +89,30 @@ export async function fakeMastodon({ pkce = true, v2 = true, pollsOfMedia = 0 } 
     'GET /api/v1/media/*': signedIn(() => ({ status: ++polls < pollsOfMedia ? 206 : 200, body: { id: 'm1' } })),
     'POST /api/v1/statuses': signedIn((request) => {
       const { status, media_ids } = request.json() as { status: string; media_ids: string[] }
-      return { body: show({ content: htmlOf(status), media_attachments: media_ids }) }
+      const shown = show({
+        content: like === 'hollo' ? markdown.render(status) : htmlOf(status),
+        media_attachments: media_ids,
+      })
+      sources.set(shown.id, status)
+      return { body: shown }
+    }),
+    'GET /api/v1/statuses/*': signedIn(({ route }) => {
+      const id = route.split('/').at(-2) ?? ''
+      const text = sources.get(id)
+      if (!givesSource || !route.endsWith('/source') || text === undefined) return { status: 404, body: {} }
+      return { body: { id, text, spoiler_text: '' } }
     }),
     [`GET /api/v1/accounts/${accountId}/statuses`]: signedIn(({ query }) => {
       const before = statuses.filter(({ id }) => Number(id) < Number(query.get('max_id') ?? Number.POSITIVE_INFINITY))
-      return { body: before.reverse().slice(0, Number(query.get('limit') ?? 20)) }
+      const newestFirst = before.sort((a, b) => Number(b.id) - Number(a.id))
+      return { body: newestFirst.slice(0, Number(query.get('limit') ?? 20)) }
     }),
-  })
-  return Object.assign(server, { token, accountId, statuses, descriptions, show, code })
+  }
+  const server = await scripted(routes, now)
+  return Object.assign(clock, server, { token, accountId, statuses, descriptions, show, code })
 }
+
+const markdown = new MarkdownIt({ linkify: true })
 
 /** As Mastodon 4.3 writes it: links cut in three, mentions and hashtags as links. */
 function htmlOf(text: string): string {

@@ -1,43 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mastodon } from '../../../jobs/networks/mastodon.ts'
-import type { Session } from '../../../jobs/networks/network.ts'
+import { Unclear } from '../../../jobs/networks/network.ts'
 import { anImage, someVideo } from './content.ts'
-import { type HttpStand, httpContract, outboundToLoopback, ready, verdictOf } from './contract.ts'
-import { type FakeMastodon, fakeMastodon } from './mastodon.fake.ts'
+import { httpContract, ready, verdictOf } from './contract.ts'
+import { find as findOn, lost, stand } from './mastodon.stand.ts'
 
 describe('the contract', () => httpContract(mastodon, stand))
-
-async function stand(options: Parameters<typeof fakeMastodon>[0] = {}): Promise<HttpStand & { server: FakeMastodon }> {
-  const server = await fakeMastodon(options)
-  return {
-    network: mastodon,
-    server,
-    session: sessionOn(server),
-    newKey: randomUUID,
-    shown: async () => server.statuses,
-    close: server.close,
-    sendRoute: 'POST /api/v1/statuses',
-    uploadRoute: 'POST /api/v2/media',
-    secrets: [server.token],
-    deadToken: [
-      { status: 401, body: { error: 'The access token was revoked' } },
-      { status: 403, body: { error: 'This action is outside the authorized scopes' } },
-    ],
-    refusal: { status: 422, body: { error: 'Validation failed: <b>This text is not wanted.</b>' } },
-  }
-}
-
-function sessionOn({ url, token, accountId }: FakeMastodon): Session {
-  return {
-    organisationId: randomUUID(),
-    channelId: randomUUID(),
-    remoteAccount: `host/${accountId}`,
-    credential: { instance: url, token, accountId },
-    outbound: outboundToLoopback(),
-    signal: new AbortController().signal,
-  }
-}
 
 describe('sending', () => {
   test('the idempotency key goes along, and the text is public', async () => {
@@ -101,24 +70,25 @@ describe('sending', () => {
 
 describe('finding what may be out there', () => {
   let it: Awaited<ReturnType<typeof stand>>
-  const nobodys = async () => false
   beforeAll(async () => {
     it = await stand()
+    it.server.show({ content: 'The first', created_at: anHourAgo.toISOString() })
   })
   afterAll(() => it.close())
 
-  const find = async (
-    text: string,
-    more: { media?: number; since?: Date; isTaken?: (id: string) => Promise<boolean> } = {},
-  ) =>
-    mastodon.find?.(
-      {
-        publishKey: randomUUID(),
-        prepared: { status: text, visibility: 'public', media_ids: Array(more.media ?? 0).fill('m') },
-        since: more.since ?? new Date(),
-        isTaken: more.isTaken ?? nobodys,
-      },
-      it.session,
+  const find = (text: string, more: Parameters<typeof lost>[1] = {}) =>
+    findOn(it, { ...lost(text, more), recorded: more.recorded ?? ours })
+
+  // A post of ours that was recorded an hour ago dates the server's clock.
+  const anHourAgo = new Date(Date.now() - 3_600_000)
+  const first = () => it.server.statuses[0]!.id
+  const ours = async () => recorded([first()])
+  const recorded = (ids: string[]) =>
+    new Map(
+      it.server.statuses.flatMap(({ id, created_at }) => {
+        const at = new Date(created_at)
+        return ids.includes(id) ? [[id, { sentAt: at, recordedAt: at }]] : []
+      }),
     )
 
   test('a post whose answer was lost is found, by each way in which servers write it', async () => {
@@ -140,7 +110,8 @@ describe('finding what may be out there', () => {
   test('a source that the server gives is what counts', async () => {
     const shown = it.server.show({ content: '<b>bold</b> &#128578;', text: '**bold** :-)' })
     expect(await find('**bold** :-)')).toMatchObject({ remoteId: shown.id, url: shown.url })
-    expect(await find('bold 🙂')).toBeNull()
+    expect(await find('bold 🙂')).toBeInstanceOf(Unclear)
+    expect(await find('Another')).toBeNull()
   })
 
   test('an address that is not on the web is not believed', async () => {
@@ -148,27 +119,65 @@ describe('finding what may be out there', () => {
     expect(await find('Elsewhere')).toMatchObject({ url: null })
   })
 
-  test('what is not ours is not found: other text, other count of media, a boost, older, taken', async () => {
-    it.server.show({ content: '<p>Mine</p>', media_attachments: ['m'] })
+  test('what is not ours is not found: other text, a boost, older, recorded', async () => {
     it.server.show({ content: '<p>Mine</p>', reblog: { id: '1' } })
-    it.server.show({ content: '<p>Mine too</p>' })
+    it.server.show({ content: '<p>Another</p>' })
     const taken = it.server.show({ content: '<p>Mine</p>' })
-    expect(await find('Mine', { isTaken: async (id) => id === taken.id })).toBeNull()
+    expect(await find('Mine', { recorded: async () => recorded([first(), taken.id]) })).toBeNull()
     expect(await find('Mine', { since: new Date(Date.now() + 3_600_000) })).toBeNull()
-    expect(await find('Mine', { media: 1 })).not.toBeNull()
+    expect(await find('Mine')).toMatchObject({ remoteId: taken.id })
+  })
+
+  test('what is like ours is neither found nor absent: nearly the text, another count of media', async () => {
+    const like = it.server.show({ content: '<p>A word that is changed</p>' })
+    expect(await find('A word that was changed')).toEqual(expect.objectContaining({ url: like.url }))
+    expect(await find('A word that was changed')).toBeInstanceOf(Unclear)
+    expect(await find('A word that is changed', { media: 1 })).toBeInstanceOf(Unclear)
+    expect(await find('A word that was changed', { media: 1 })).toBeInstanceOf(Unclear)
   })
 
   test('of two that are alike each is found once', async () => {
-    const [first, second] = [it.server.show({ content: 'Twin' }), it.server.show({ content: 'Twin' })]
-    expect(await find('Twin')).toMatchObject({ remoteId: first.id })
-    expect(await find('Twin', { isTaken: async (id) => id === first.id })).toMatchObject({ remoteId: second.id })
+    const since = new Date()
+    const [one, other] = [it.server.show({ content: 'Twin' }), it.server.show({ content: 'Twin' })]
+    expect(await find('Twin', { since })).toMatchObject({ remoteId: one.id })
+    const known = async () => recorded([first(), one.id])
+    expect(await find('Twin', { since, recorded: known })).toMatchObject({ remoteId: other.id })
+  })
+
+  test('what another delivery may have sent is nobody’s until that is known', async () => {
+    const shown = it.server.show({ content: 'Sent by one of two' })
+    const twin = (isUnderWay: boolean, text = 'Sent by one of two') => ({
+      others: async () => [{ prepared: lost(text).prepared, isUnderWay }],
+    })
+    expect(await find('Sent by one of two', twin(false))).toMatchObject({ url: shown.url, message: expect.any(String) })
+    expect(await verdictOf(find('Sent by one of two', twin(true)))).toMatchObject({ verdict: 'unknown' })
+    expect(await find('Sent by one of two', twin(true, 'Another'))).toMatchObject({ remoteId: shown.id })
+  })
+
+  test('what may be any of too many deliveries is put before a person', async () => {
+    const shown = it.server.show({ content: 'Sent by one of many' })
+    expect(await find('Sent by one of many', { others: async () => null })).toMatchObject({ url: shown.url })
+    expect(await find('Sent by one of many', { others: async () => null })).toBeInstanceOf(Unclear)
+    expect(await find('12345 67890', { others: async () => null })).toBeNull()
+  })
+
+  test('a reading ends with its time, whatever there is to be compared', async () => {
+    it.server.show({ content: 'Out of time' })
+    const time = new AbortController()
+    const others = async () => {
+      time.abort()
+      return []
+    }
+    const session = { ...it.session, signal: time.signal }
+    const sought = lost('Out of time', { others, recorded: ours })
+    await expect(findOn({ ...it, session }, sought)).rejects.toThrow('aborted')
   })
 
   test('it is found behind any number of newer posts', async () => {
     const since = new Date()
-    const ours = it.server.show({ content: 'Buried' })
+    const buried = it.server.show({ content: 'Buried' })
     for (let newer = 0; newer < 130; newer++) it.server.show({ content: `Newer ${newer}` })
-    expect(await find('Buried', { since })).toMatchObject({ remoteId: ours.id })
+    expect(await find('Buried', { since })).toMatchObject({ remoteId: buried.id })
     expect(await find('Never sent', { since })).toBeNull()
   })
 

@@ -24,8 +24,8 @@ export type Scripted = {
   close: () => Promise<void>
 }
 
-/** Somebody else's server on loopback: `routes` are what it does when it is well ('GET /path', or 'GET /path/*'). */
-export async function scripted(routes: Record<string, Handler>): Promise<Scripted> {
+/** Somebody else's server on loopback: `routes` are what it does when it is well ('GET /path', or 'GET /path/*'). Its `Date` is `now`. */
+export async function scripted(routes: Record<string, Handler>, now = () => new Date()): Promise<Scripted> {
   const received: Received[] = []
   const fates = new Map<string, Fate[]>()
   const server = createServer(async (request, response) => {
@@ -34,8 +34,9 @@ export async function scripted(routes: Record<string, Handler>): Promise<Scripte
     const route = `${request.method} ${url.pathname}`
     const call = { route, query: url.searchParams, headers: request.headers, body, json: () => JSON.parse(`${body}`) }
     received.push(call)
-    const handler = routes[route] ?? routes[`${route.slice(0, route.lastIndexOf('/'))}/*`]
+    const handler = routes[route] ?? routes[Object.keys(routes).find((of) => isUnder(of, route)) ?? '']
     const fate = fates.get(route)?.shift()
+    response.setHeader('date', now().toUTCString())
     if (typeof fate === 'object') return answer(response, fate)
     if (fate === 'reset before') return request.socket.resetAndDestroy()
     const reply = handler?.(call) ?? { status: 404, body: { error: 'Record not found' } }
@@ -53,6 +54,8 @@ export async function scripted(routes: Record<string, Handler>): Promise<Scripte
     },
   }
 }
+
+const isUnder = (pattern: string, route: string) => pattern.endsWith('/*') && route.startsWith(pattern.slice(0, -1))
 
 function answer(response: ServerResponse, { status = 200, headers = {}, body = '' }: Reply): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
