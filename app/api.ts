@@ -30,8 +30,9 @@ export type LoadContext = {
   appUrl: string
   baseUrl: string
   signupOpen: boolean
-  session: { start(session: NewSession): string; end(): string } // values of Set-Cookie
-  temporaryFile(): Promise<string> // for an upload; whoever asked removes it
+  session: { start(session: NewSession): Headers; end(): string } // what sets the cookies, and a value of Set-Cookie
+  form(): FormData // as server/page-form.ts read it, once; the request itself has no body. Throws what is wrong with it
+  upload: { name: string; path: string } | null // the file of the form, by its field; removed after the answer
   reference(): Reference // of the public API, for its documentation
   report(error: unknown): void // to the log, with the request's id
 }
@@ -42,11 +43,14 @@ declare module '@remix-run/server-runtime' {
 
 type Asked = { request: Request; context: LoadContext }
 
+const BackLength = 4000 // a longer Location is more than browsers and proxies read of an answer's head
+
 /** The API and the person that a page is for. Throws a redirect to the sign-in page, which leads back here. */
 export function signedIn({ request, context: { api, member } }: Asked): { api: Api; member: Member } {
   if (member) return { api, member }
   const { pathname, search } = new URL(request.url)
-  throw redirect(`/login${searchFor(pathname + search)}`)
+  const back = searchFor(pathname + search)
+  throw redirect(`/login${back.length > BackLength ? '' : back}`)
 }
 
 /** Where to go after signing in: a path of ours with its query, whatever was asked for. */
@@ -81,35 +85,14 @@ export function problemOf(error: unknown): Problem {
   throw error
 }
 
-/**
- * Read the form of a request, as `read` does it. Throws the error page of 400 for a body that is none, and of 413 for
- * one that is too large.
- */
-export async function formOf(
-  request: Request,
-  read = (request: Request): Promise<FormData> => request.formData(),
-): Promise<FormData> {
+/** The form that was sent to a page. Throws the error page of what is wrong with it. */
+export function formOf({ form }: LoadContext): FormData {
   try {
-    return await read(request)
+    return form()
   } catch (error) {
-    const { detail, status } = bodyProblemOf(error)
-    throw json({ detail }, status)
+    const { detail, status, headers } = problemOf(error)
+    throw json({ detail }, { status, headers })
   }
-}
-
-/** What is wrong with a body, when reading it threw `error`. Rethrows what the disk says of a file. */
-function bodyProblemOf(error: unknown): Problem {
-  if (isFailure(error)) return problemOf(error)
-  if (error instanceof Error && 'syscall' in error) throw error
-  return brokenForm
-}
-
-/** Of a body that is no form, or lacks what every form of its page has. */
-const brokenForm: Problem = {
-  status: 400,
-  detail: 'This form arrived broken. Load the page again.',
-  errors: [],
-  headers: {},
 }
 
 /** Read what a page shows; a failure of the catalogue becomes the error page of its status. */
@@ -132,20 +115,18 @@ export type Answer = { intent: string; result: SubmissionResult<string[]>; said?
 export async function answer<Schema extends z.ZodType, Made extends Response>(
   form: FormData,
   schema: Schema,
-  does: (value: z.output<Schema>) => Promise<Made | { said: string; reset?: boolean }>,
+  does: (value: z.output<Schema>) => Promise<Made | { said: string; reset?: boolean; headers?: Headers }>,
 ): Promise<TypedResponse<Answer> | Made> {
   const intent = String(form.get('intent') ?? '')
   form.delete('intent')
-  // Conform makes lists as long as a name's index says, and none of our forms has such a name or a long one.
-  if ([...form.keys()].some((name) => name.length > 100 || name.includes('[')))
-    throw json({ detail: 'This form is not one of ours.' }, 400)
   const submission = parseWithZod(form, { schema })
   const hideFields = [...form.keys()].filter((name) => /password|current/i.test(name)) // never sent back
   if (submission.status !== 'success') return json({ intent, result: submission.reply({ hideFields }) }, 400)
   try {
     const made = await does(submission.value)
     if (made instanceof Response) return made
-    return json({ intent, said: made.said, result: submission.reply({ resetForm: made.reset ?? false }) })
+    const result = submission.reply({ resetForm: made.reset ?? false })
+    return json({ intent, said: made.said, result }, made.headers ? { headers: made.headers } : {})
   } catch (error) {
     const { status, detail, errors, headers } = problemOf(error)
     const result = submission.reply({ ...besideFields(form, detail, errors), hideFields })

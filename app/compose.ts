@@ -39,9 +39,11 @@ export async function compose(api: Api, form: FormData, zone: string, post: Post
   }
 }
 
+const MoreThanAnyList = 51 // the procedure says what is too many
+
 function typedIn(form: FormData): Typed {
   const text = (name: string) => String(form.get(name) ?? '').replaceAll('\r\n', '\n') // forms send CRLF
-  const all = (name: string) => form.getAll(name).map(String)
+  const all = (name: string) => form.getAll(name).slice(0, MoreThanAnyList).map(String)
   const mediaIds = all('mediaIds')
   const alts = Object.fromEntries(mediaIds.map((id) => [id, text(`alt.${id}`)]))
   return {

@@ -85,7 +85,7 @@ async function keyHolder(db: Db, credential: string, isCounted: boolean): Promis
   const holder = sql`
     select id, name, organisation_id as "organisationId", scopes, ${isStale(sql`last_used_at`)} as stale from api_keys
     where key_hash = ${digest(credential)} and revoked_at is null and (expires_at is null or expires_at > now())`
-  const [key] = await db.execute<Found>(withCount(holder, isCounted))
+  const [key] = await db.execute<Found>(withCount(holder, keyColumns, isCounted))
   if (!key) return null
   const { id, name, organisationId, scopes } = key
   if (key.stale) await db.update(apiKeys).set({ lastUsedAt: sql`now()` }).where(eq(apiKeys.id, id))
@@ -100,7 +100,7 @@ async function tokenHolder(db: Db, credential: string, isCounted: boolean): Prom
     from access_tokens t join grants g on g.id = t.grant_id join apps a on a.id = t.app_id
     where t.token_hash = ${digest(credential)} and g.revoked_at is null`
   type Token = Found & { tokenId: string; grantId: string; channelIds: string[] | null }
-  const [token] = await db.execute<Token>(withCount(holder, isCounted))
+  const [token] = await db.execute<Token>(withCount(holder, tokenColumns, isCounted))
   if (!token) return null
   const { id, tokenId, name, organisationId, grantId, scopes, channelIds } = token
   if (token.stale) await db.update(accessTokens).set({ lastUsedAt: sql`now()` }).where(eq(accessTokens.id, tokenId))
@@ -109,11 +109,14 @@ async function tokenHolder(db: Db, credential: string, isCounted: boolean): Prom
 
 type Found = { id: string; name: string; organisationId: string; scopes: Scope[]; stale: boolean } & Partial<Count>
 
+const keyColumns = sql`id, name, "organisationId", scopes, stale`
+const tokenColumns = sql`${keyColumns}, "tokenId", "grantId", "channelIds"`
+
 // One statement: this is before every request.
-function withCount(holder: SQL, isCounted: boolean): SQL {
+function withCount(holder: SQL, columns: SQL, isCounted: boolean): SQL {
   if (!isCounted) return holder
   const organisation = sql`select 'organisation:' || "organisationId" from holder`
-  return sql`with holder as (${holder}), counted as (${counting(organisation, MinuteSeconds)}) select * from holder, counted`
+  return sql`with holder as (${holder}), counted as (${counting(organisation, MinuteSeconds)}) select ${columns}, used, "resetSeconds" from holder, counted`
 }
 
 function isStale(lastUsedAt: SQL): SQL {

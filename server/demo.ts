@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { and, eq } from 'drizzle-orm'
-import { pino } from 'pino'
 import { InstallationError } from '../db/embedded.ts'
 import { EnvError, readEnv, variablesWith } from '../db/env.ts'
+import { createLog, print } from '../db/log.ts'
 import { apiKeys, channels, memberships } from '../db/schema.ts'
 import type { Post } from '../jobs/post-view.ts'
 import { accountByEmail, createAccount, createOrganisation, setPassword } from './account.ts'
@@ -21,7 +21,7 @@ const PatienceMs = 60_000
 
 async function main(): Promise<void> {
   const quiet = { LOG_LEVEL: 'warn' }
-  const running = await startAll(quiet, pino({ level: 'warn', base: { process: 'start' } }))
+  const running = await startAll(quiet, createLog('start', 'warn'))
   stopOnSignal(running)
   await running.isReady
   const { installation, end } = await install(readEnv(variablesWith({ ...quiet, APP_URL: running.appUrl })))
@@ -34,15 +34,15 @@ async function main(): Promise<void> {
   const content = `Scheduled through the API at ${new Date().toISOString()}.`
   const body = JSON.stringify({ type: 'schedule', date: due.toISOString(), content, channelIds: [channelId] })
   const scheduled = await answerOf(await fetch(`${api}/posts`, { method: 'POST', headers, body }))
-  say(`Scheduled  POST ${api}/posts answered 201 with post ${scheduled.id}`)
+  print(`Scheduled  POST ${api}/posts answered 201 with post ${scheduled.id}`)
   const post = await untilPublished(() => fetch(`${api}/posts/${scheduled.id}`, { headers }))
   const [delivery] = post.deliveries
   const lateMs = Date.parse(delivery!.publishedAt!) - due.getTime()
-  say(`Due        ${due.toISOString()}`)
-  say(`Published  ${delivery!.publishedAt}, ${lateMs} ms after its hour`)
-  say(`Read it    ${delivery!.url}`)
-  say(`Sign in    ${running.appUrl}/login as ${Email} with the password ${password}`)
-  say('The site stays up until Ctrl-C.')
+  print(`Due        ${due.toISOString()}`)
+  print(`Published  ${delivery!.publishedAt}, ${lateMs} ms after its hour`)
+  print(`Read it    ${delivery!.url}`)
+  print(`Sign in    ${running.appUrl}/login as ${Email} with the password ${password}`)
+  print('The site stays up until Ctrl-C.')
 }
 
 /** The demo's account, organisation and feed, made once; its key and password anew each time. */
@@ -110,12 +110,8 @@ function stopOnSignal(running: Running): void {
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
 }
 
-function say(line: string): void {
-  process.stdout.write(`${line}\n`)
-}
-
 main().catch((error: unknown) => {
   const isSentence = error instanceof EnvError || error instanceof InstallationError
-  process.stderr.write(`${isSentence ? error.message : (error as Error).stack}\n`)
+  print(isSentence ? error.message : ((error as Error).stack ?? String(error)), process.stderr)
   process.exit(1)
 })

@@ -34,6 +34,7 @@ const catalogue = {
   idempotency_key_in_use: ['CONFLICT', 'The first request with this Idempotency-Key is still running.'],
   stale_version: ['PRECONDITION_FAILED', 'The post was changed meanwhile.'],
   upload_too_slow: ['TIMEOUT', 'The file did not come in time.'],
+  body_too_slow: ['TIMEOUT', 'The request arrived too slowly.'],
   body_too_large: ['PAYLOAD_TOO_LARGE', 'The body is larger than this route takes.'],
   unsupported_media_type: ['UNSUPPORTED_MEDIA_TYPE', 'This route takes another content type.'],
   unprocessable: ['UNPROCESSABLE_CONTENT', 'The request is well formed, but cannot be done as it stands.'],
@@ -61,7 +62,9 @@ export type Problem = {
   retryAfterSeconds: number | null
 }
 
-/** A failure of the catalogue. `detail` says more than the catalogue's sentence, `errors` names each thing wrong. */
+const FaultsAtMost = 100 // a body of 256 KB can have 100,000 faults, and nobody reads so many
+
+/** A failure of the catalogue. `detail` says more than the catalogue's sentence, `errors` names each thing wrong, up to a hundred. */
 export class Failure extends TRPCError {
   readonly failure: FailureCode
   readonly detail: string
@@ -76,7 +79,7 @@ export class Failure extends TRPCError {
     super({ code, message: sentence, cause: more.cause })
     this.failure = failure
     this.detail = more.detail ?? sentence
-    this.errors = more.errors ?? []
+    this.errors = (more.errors ?? []).slice(0, FaultsAtMost)
     this.retryAfterSeconds = more.retryAfterSeconds ?? null
   }
 }
@@ -111,7 +114,7 @@ export function unavailable(cause: unknown): Failure {
 
 /** Every fault of a form at once. */
 function formFailure(error: ZodError): Failure {
-  return new Failure('invalid_request', { errors: error.issues.flatMap(faultsOf), cause: error })
+  return new Failure('invalid_request', { errors: error.issues.slice(0, FaultsAtMost).flatMap(faultsOf), cause: error })
 }
 
 function faultsOf(issue: core.$ZodIssue): Fault[] {

@@ -1,27 +1,21 @@
-import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import { createRequestHandler } from '@remix-run/express'
 import express from 'express'
 import helmet from 'helmet'
 import type { Logger } from 'pino'
-import { type Actor, memberOf } from './actor.ts'
-import { addressOf } from './address.ts'
+import type { Prober } from '../db/prober.ts'
+import { warnOfProxy } from './address.ts'
 import { Failure, problemFrom } from './errors.ts'
 import { sendFile, takeFile } from './file-http.ts'
 import type { Journal } from './journal.ts'
 import type { WebMetrics } from './metrics.ts'
 import { isOAuthEndpoint, oauthEndpoints, openerPolicy, sendFailure } from './oauth-http.ts'
-import { readiness } from './readiness.ts'
-import { reference } from './reference.ts'
-import { boundBody } from './request-body.ts'
-import { noteCaller, requestLog } from './request-log.ts'
+import { isConsent, memberIn, pages, type RemixBuild } from './pages.ts'
+import type { Readiness } from './readiness.ts'
+import { requestLog } from './request-log.ts'
 import { rest, sendProblem } from './rest.ts'
-import { apiFor } from './router.ts'
 import { mintToken } from './secrets.ts'
-import { sessionCookie } from './session-cookie.ts'
 import type { Installation } from './trpc.ts'
-
-type RemixBuild = Parameters<typeof createRequestHandler>[0]['build']
+import { boundWaiting } from './waiting.ts'
 
 /** Leaving: it still answers, and `/readyz` says that nobody is to be sent here; closing: it ends what is under way. */
 export type Phase = 'serving' | 'leaving' | 'closing'
@@ -34,23 +28,27 @@ export type Serving = {
   build: RemixBuild
   publicDir: string // static files: `build/` in it never changes under a name
   metrics: WebMetrics | null // null: nobody asks for them
+  prober: Pick<Prober, 'answers'>
+  ready: () => Promise<Readiness>
   phase: () => Phase
 }
 
 /** The whole web process as an Express app: health, public API, files, pages, in this order. */
 export function createApp(serving: Serving): express.Express {
-  const { installation, journal, log, publicDir, metrics } = serving
+  const { installation, journal, log, publicDir, metrics, prober } = serving
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', installation.env.trustProxy)
   app.set('query parser', false)
   if (metrics) app.use(metrics.watch)
   app.use(requestLog(log))
+  app.use(warnOfProxy(log, installation.env.trustProxy))
   app.use(boundWait)
   app.use(withoutGuessing)
   app.get('/livez', (_req, res) => void res.set('Cache-Control', 'no-store').send('ok\n'))
   app.get('/readyz', (_req, res, next) => void ready(serving, res).catch(next))
   app.use(refuseWhileDraining(serving))
+  app.use(boundWaiting(prober, (req, res) => sendUnavailable(installation, req, res)))
   app.use(demandHost(installation))
   app.use('/public/v1', rest(installation, journal))
   app.use(oauthEndpoints(installation))
@@ -66,8 +64,7 @@ export function createApp(serving: Serving): express.Express {
       .then((member) => takeFile(installation, member, req, res))
       .catch(next)
   })
-  app.use(boundForms)
-  app.all('*', pages(serving))
+  app.all('*', pages(installation, serving.build))
   app.use(lastResort(installation))
   return app
 }
@@ -92,8 +89,8 @@ function withoutGuessing(_req: express.Request, res: express.Response, next: exp
   next()
 }
 
-async function ready({ installation, phase }: Serving, res: express.Response): Promise<void> {
-  const { status, text } = await readiness(installation, phase())
+async function ready({ ready }: Serving, res: express.Response): Promise<void> {
+  const { status, text } = await ready()
   res.status(status).set('Cache-Control', 'no-store').send(text)
 }
 
@@ -101,10 +98,17 @@ function refuseWhileDraining({ installation, phase }: Serving): express.RequestH
   return (req, res, next) => {
     if (phase() !== 'serving') res.set('Connection', 'close') // the next one goes to another process
     if (phase() !== 'closing') return next()
-    const failure = new Failure('unavailable', { retryAfterSeconds: 5 })
-    if (isOAuthEndpoint(req)) return sendFailure(req, res, failure)
-    sendProblem(installation, req, res, failure)
+    sendUnavailable(installation, req, res)
   }
+}
+
+// In the form that each of the doors has.
+function sendUnavailable(installation: Installation, req: express.Request, res: express.Response): void {
+  const failure = new Failure('unavailable', { retryAfterSeconds: 5 })
+  res.set('Connection', 'close') // the rest of a body may never come
+  if (isOAuthEndpoint(req)) sendFailure(req, res, failure)
+  else if (/^\/public\//.test(req.path)) sendProblem(installation, req, res, failure)
+  else sendText(installation, req, res, failure)
 }
 
 // Two hosts, one process: what machines call is on the API's, pages and cookies on the app's. Where they are one, so is this.
@@ -167,10 +171,6 @@ function securityHeaders({ env }: Installation): express.RequestHandler {
   })
 }
 
-function isConsent({ url = '' }: IncomingMessage): boolean {
-  return /^\/oauth\/authorize\/?(\?|$)/i.test(url)
-}
-
 // A cookie is sent whoever wrote the form; the Origin header says who did. Browsers send it with every POST.
 function demandOwnOrigin({ env }: Installation): express.RequestHandler {
   return (req, _res, next) => {
@@ -195,81 +195,21 @@ function isOwn(req: express.Request, appUrl: string): boolean {
   return origin === appUrl || (origin === 'null' && site === 'same-origin' && isConsent(req))
 }
 
-const FormBytes = 2 * 1024 * 1024 // the longest text and twenty alt texts, percent-encoded
-const PictureBytes = 24 * 1024 * 1024 // a picture of 20 MB and a little more, so that the page says what is wrong
-
-// Remix reads a form into memory, whole and before anybody is known.
-function boundForms(req: express.Request, _res: express.Response, next: express.NextFunction): void {
-  boundBody(req, /^\/settings\/developers\/apps(\/[^/]+)?\/?$/i.test(req.path) ? PictureBytes : FormBytes)
-  next()
-}
-
-function pages(serving: Serving): express.RequestHandler {
-  const { installation, build } = serving
-  const handle = createRequestHandler({
-    build,
-    mode: installation.env.production ? 'production' : 'development',
-    getLoadContext: (req, res) => loadContext(installation, req, res) as never,
-  })
-  const { host } = new URL(installation.env.appUrl)
-  return (req, res, next) => {
-    // Remix makes addresses of these and refuses forms by them: a proxy may have changed them, the configuration stands.
-    req.headers.host = host
-    delete req.headers['x-forwarded-host']
-    if (isConsent(req)) {
-      req.originalUrl = req.path // Remix has names of its own in a query, of an app's it knows nothing
-      res.set('Referrer-Policy', 'no-referrer')
-    }
-    res.set('Cache-Control', 'no-store') // pages show one organisation's things
-    handle(req, res, next).catch(next)
-  }
-}
-
-type Member = Extract<Actor, { kind: 'member' }>
-
-async function memberIn(
-  { db, env }: Installation,
-  req: express.Request,
-  res: express.Response,
-): Promise<Member | null> {
-  const token = sessionCookie(env.appUrl).read(req.headers.cookie ?? '')
-  const member = token ? ((await memberOf(db, token)) as Member | null) : null
-  if (member) noteCaller(req, res, member)
-  return member
-}
-
-async function loadContext(installation: Installation, req: express.Request, res: express.Response) {
-  const { env, files } = installation
-  const member = await memberIn(installation, req, res)
-  const context = { ...installation, actor: member, log: req.log, address: addressOf(req), idempotency: null }
-  return {
-    api: apiFor(context),
-    reference: () => reference(env),
-    member,
-    query: /\?(.*)/s.exec(req.url)?.[1] ?? '',
-    nonce: res.locals.nonce as string,
-    requestId: String(req.id),
-    appUrl: env.appUrl,
-    baseUrl: env.baseUrl,
-    signupOpen: env.signup === 'open',
-    session: sessionCookie(env.appUrl),
-    temporaryFile: () => files.temporary(),
-    report: (error: unknown) => req.log.error({ err: error }, 'page failed'),
-  }
-}
-
 // What reaches this was thrown outside a Remix route: the pages' own errors are shown by app/root.tsx.
 function lastResort(installation: Installation): express.ErrorRequestHandler {
   return (error, req, res, _next) => {
     // Express and its parts put a status on what a caller did: an address that is no text is 400.
     const isTheirs = error instanceof Error && 'status' in error && Number(error.status) < 500
-    const { status, title, detail, retryAfterSeconds } = problemFrom(
-      isTheirs ? new Failure('invalid_request', { cause: error }) : error,
-    )
-    if (status >= 500) req.log.error({ err: error }, 'request failed')
-    if (res.headersSent) return void res.destroy()
-    const retry = retryAfterSeconds === null ? {} : { 'Retry-After': String(retryAfterSeconds) }
-    res.status(status).set({ ...retry, 'Cache-Control': 'no-store' })
-    res.type('text').send(`${title}\n${detail}\n\n${installation.env.appUrl}\nRequest ${req.id}\n`)
+    sendText(installation, req, res, isTheirs ? new Failure('invalid_request', { cause: error }) : error)
   }
+}
+
+function sendText({ env }: Installation, req: express.Request, res: express.Response, error: unknown): void {
+  if (res.writableEnded) return // it waited too long, and was told so (waiting.ts)
+  const { status, title, detail, retryAfterSeconds } = problemFrom(error)
+  if (status >= 500) req.log.error({ err: error }, 'request failed')
+  if (res.headersSent) return void res.destroy()
+  const retry = retryAfterSeconds === null ? {} : { 'Retry-After': String(retryAfterSeconds) }
+  res.status(status).set({ ...retry, 'Cache-Control': 'no-store' })
+  res.type('text').send(`${title}\n${detail}\n\n${env.appUrl}\nRequest ${req.id}\n`)
 }

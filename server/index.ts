@@ -6,24 +6,27 @@ import { broadcastDevReady } from '@remix-run/node'
 import type { Logger } from 'pino'
 import { type Env, readEnv } from '../db/env.ts'
 import { explained } from '../db/explained.ts'
-import { createLog } from '../db/log.ts'
+import { createLog, print } from '../db/log.ts'
+import { StuckSentence, startProber } from '../db/prober.ts'
 import { type Place, serveMetrics } from '../jobs/health.ts'
 import { createApp, type Phase } from './http.ts'
 import { install } from './installation.ts'
 import { openJournal } from './journal.ts'
 import { type WebMetrics, webMetrics } from './metrics.ts'
+import { readiness } from './readiness.ts'
 import { UploadPace } from './request-body.ts'
 
 const DrainMs = 20_000
 const LeaveMs = 2000 // for a proxy to see on /readyz that it is to send nobody here
 // Longer than the 60 s of common proxies and clients: whoever is to send next must be the one to close, or it meets a reset.
 const KeepAliveMs = 75_000
+const StopAtMostMs = 28_000 // before a supervisor that gives 30 s takes SIGKILL
 
 /** The web process: read the environment, connect, listen, and on SIGTERM or SIGINT answer what is under way and end. */
 async function main(): Promise<void> {
   const env = readEnv()
   const log = createLog('web', env.logLevel)
-  const { installation, underWay, end } = await install(env)
+  const { installation, databaseUrl, underWay, stuckForMs, end } = await install(env)
   await installation.files.clear(new Date(Date.now() - 24 * UploadPace.wholeMs)) // left by one that was killed
   const root = resolve(import.meta.dirname, '..') // from server/ and from build/ alike
   const build = await import(pathToFileURL(join(root, 'build/remix/index.js')).href)
@@ -32,7 +35,9 @@ async function main(): Promise<void> {
   const publicDir = join(root, 'public')
   const measured = { db: installation.db, underWay, connections: env.databaseConnections, log }
   const metrics = env.metricsPort === null ? null : webMetrics(measured, build.routes)
-  const app = createApp({ installation, journal, log, build, publicDir, metrics, phase: () => phase })
+  const prober = startProber(databaseUrl, { stuckForMs, onStuck: () => giveUp(log) })
+  const ready = readiness(prober, () => phase)
+  const app = createApp({ installation, journal, log, build, publicDir, metrics, prober, ready, phase: () => phase })
   const server = await listen(
     createServer({ keepAliveTimeout: KeepAliveMs, requestTimeout: 2 * UploadPace.wholeMs }, app),
     env,
@@ -44,16 +49,23 @@ async function main(): Promise<void> {
   const stop = async () => {
     if (phase !== 'serving') return
     log.info('web drains')
+    setTimeout(() => process.exit(1), StopAtMostMs) // whatever hangs: the database, or a pool on it
     phase = 'leaving'
     await untilLeft(server)
     phase = 'closing'
     await close(server)
     await journal.end()
-    await end()
+    await Promise.all([prober.end(), end()])
     process.exit(0)
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
+}
+
+// Its connections hang while the database answers others: what waits on them waits for ever.
+function giveUp(log: Logger): void {
+  log.fatal(StuckSentence)
+  process.exit(1)
 }
 
 function listen(server: Server, { port, host }: Env): Promise<Server> {
@@ -84,6 +96,6 @@ async function close(server: Server): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`${explained(error)}\n`)
+  print(explained(error), process.stderr)
   process.exit(1)
 })

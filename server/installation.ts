@@ -1,4 +1,4 @@
-import { connect } from '../db/client.ts'
+import { type Connection, connect } from '../db/client.ts'
 import { joinInstallation } from '../db/embedded.ts'
 import type { Env } from '../db/env.ts'
 import { openFiles } from '../db/storage.ts'
@@ -6,13 +6,16 @@ import { networks } from '../jobs/networks/registry.ts'
 import { createOutbound } from '../jobs/outbound.ts'
 import type { Installation } from './trpc.ts'
 
-/** `underWay`: how busy the pool is (db/client.ts). */
-export type Installed = { installation: Installation; underWay: () => number; end: () => Promise<void> }
+/** `underWay`, `stuckForMs`: how busy the pool is (db/client.ts). */
+export type Installed = { installation: Installation; databaseUrl: string } & Pick<
+  Connection,
+  'underWay' | 'stuckForMs' | 'end'
+>
 
 /** Connect to everything that a request may need. `name` is what `pg_stat_activity` shows of it. */
 export async function install(env: Env, name: 'web' | 'admin' = 'web'): Promise<Installed> {
   const { databaseUrl, secretKeys } = await joinInstallation(env)
-  const { db, underWay, end } = connect(databaseUrl, { connections: env.databaseConnections, name })
+  const { db, underWay, stuckForMs, end } = connect(databaseUrl, { connections: env.databaseConnections, name })
   const outbound = createOutbound({ allow: env.outboundAllow })
   const installation = {
     db,
@@ -22,5 +25,11 @@ export async function install(env: Env, name: 'web' | 'admin' = 'web'): Promise<
     networks: networks({ db, appUrl: env.appUrl, plcUrl: env.blueskyPlcUrl }),
     outbound,
   }
-  return { installation, underWay, end: async () => void (await Promise.all([outbound.close(), end()])) }
+  return {
+    installation,
+    databaseUrl,
+    underWay,
+    stuckForMs,
+    end: async () => void (await Promise.all([outbound.close(), end()])),
+  }
 }

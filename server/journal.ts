@@ -67,8 +67,11 @@ async function insert(db: Db, calls: ApiRequestRow[]): Promise<void> {
     problem: call.problem,
   }))
   await db.execute(sql`
-    insert into api_requests
-    select r.* from jsonb_populate_recordset(null::api_requests, ${JSON.stringify(rows)}::jsonb) r
+    insert into api_requests (
+      id, organisation_id, at, request_id, method, path, status, duration_ms, credential_kind, credential_id, credential_name, problem)
+    select r.id, r.organisation_id, r.at, r.request_id, r.method, r.path, r.status, r.duration_ms, r.credential_kind,
+      r.credential_id, r.credential_name, r.problem
+    from jsonb_populate_recordset(null::api_requests, ${JSON.stringify(rows)}::jsonb) r
     where exists (select from organisations o where o.id = r.organisation_id)`)
 }
 

@@ -14,6 +14,7 @@ import {
   OAuthError,
   revoke,
 } from './oauth.ts'
+import { discardRest, FormPace, readBytes } from './request-body.ts'
 import { noteCaller } from './request-log.ts'
 import type { Installation } from './trpc.ts'
 
@@ -31,13 +32,11 @@ const known = new Set(
 /** The OAuth endpoints that machines call, with their own error dialect (RFC 6749 §5.2), and the metadata documents. */
 export function oauthEndpoints(installation: Installation): express.Router {
   const router = express.Router({ strict: true, caseSensitive: true })
-  const body = express.raw({ type: () => true, limit: BodyBytes })
-  router.all('/oauth/token', body, endpoint(installation, 'token', token))
-  router.all('/oauth/revoke', body, endpoint(installation, 'revoke', revocation))
-  router.all('/oauth/introspect', body, endpoint(installation, 'introspect', introspection))
+  router.all('/oauth/token', endpoint(installation, 'token', token))
+  router.all('/oauth/revoke', endpoint(installation, 'revoke', revocation))
+  router.all('/oauth/introspect', endpoint(installation, 'introspect', introspection))
   router.all('/.well-known/oauth-authorization-server', document(serverMetadata(installation)))
   router.all('/.well-known/oauth-protected-resource', document(resourceMetadata(installation)))
-  router.use(unreadable)
   return router
 }
 
@@ -113,7 +112,7 @@ async function answer(
   caller: Caller,
   does: (call: Call) => Promise<unknown>,
 ): Promise<unknown> {
-  const parameters = parametersOf(req)
+  const parameters = parametersOf(req, await readBytes(req, BodyBytes, FormPace))
   const client = async () => {
     const app = await clientOf(installation, req, parameters, caller)
     noteCaller(req, res, { kind: 'app', ...app })
@@ -123,17 +122,17 @@ async function answer(
 }
 
 /** The parameters of a JSON or form body; empty ones count as absent (RFC 6749 §3.2). Throws `invalid_request`. */
-function parametersOf(req: Request): Parameters {
+function parametersOf(req: Request, body: Buffer): Parameters {
   const type = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
-  const text = textOf(req)
+  const text = textOf(body)
   if (type === 'application/json') return fromJson(text)
   if (type === 'application/x-www-form-urlencoded') return fromForm(text)
   throw new OAuthError('invalid_request', 'Send the body as application/x-www-form-urlencoded or application/json.')
 }
 
-function textOf(req: Request): string {
+function textOf(body: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0))
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch {
     throw new OAuthError('invalid_request', 'The body is not UTF-8.')
   }
@@ -204,6 +203,7 @@ function demand(parameters: Parameters, name: string): string {
 
 /** Answer one of the endpoints with what went wrong (RFC 6749 §5.2). */
 export function sendFailure(req: Request, res: Response, error: unknown): void {
+  if (res.writableEnded) return // it waited too long, and was told so (waiting.ts)
   if (error instanceof OAuthError) {
     const isClient = error.error === 'invalid_client'
     const challenge =
@@ -211,24 +211,16 @@ export function sendFailure(req: Request, res: Response, error: unknown): void {
     sendError(res, isClient ? 401 : 400, error.error, error.message, challenge)
     return
   }
+  if (error === req.errored) return void res.destroy() // they went away
+  if (!req.complete) discardRest(req)
   const { status, detail, retryAfterSeconds } = problemFrom(error)
   const headers = retryAfterSeconds === null ? {} : { 'Retry-After': String(retryAfterSeconds) }
   // The one registered code that tells a client to come back. At invalid_client some throw their credentials away.
   if (status === 429) return void sendError(res, 429, 'temporarily_unavailable', detail, headers)
   if (status === 503) return void sendError(res, 503, 'temporarily_unavailable', detail, headers)
+  if (status < 500) return void sendError(res, status, 'invalid_request', detail, headers)
   req.log.error({ err: error }, 'request failed')
   sendError(res, 500, 'server_error', 'Something went wrong on our side.', headers)
-}
-
-// A body that is too large, or broken off, before any endpoint saw it.
-const unreadable: express.ErrorRequestHandler = (error: { status?: number }, _req, res, _next) => {
-  sendError(
-    res,
-    error.status === 413 ? 413 : 400,
-    'invalid_request',
-    'The body cannot be read, or is larger than 16 KB.',
-    {},
-  )
 }
 
 function sendError(

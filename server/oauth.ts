@@ -12,6 +12,7 @@ import { removeWebhooksOf } from './webhooks.ts'
 
 const ReplayGraceSeconds = 10 // a retry after a lost answer is no theft
 const UnknownClient = 'The client is unknown or its secret is wrong.'
+const WrongSecret = 'The client secret is wrong, or was replaced and is over.'
 const NoSecret = 'No client secret came: send client_secret in the body, or HTTP Basic.'
 
 /** An error of the token, revocation and introspection endpoints (RFC 6749 §5.2). The message is its description: ASCII, echoing nothing. */
@@ -48,8 +49,15 @@ export async function authenticateClient(
   shown: ClientCredentials,
   caller: Caller,
 ): Promise<Client> {
-  const client = await boundFailures(db, env.authRateLimit, caller.address, () => clientWith(db, shown, caller))
+  const { endpoint, address } = caller
+  const client = await boundFailures(db, { perMinute: env.authRateLimit, address }, async () => {
+    const app = await clientNamed(db, shown.clientId)
+    return app && (await hasSecret(db, app, shown.secret)) ? app : null
+  })
   if (client) return client
+  const named = await clientNamed(db, shown.clientId)
+  const description = shown.secret === null ? NoSecret : WrongSecret
+  if (named) await noteAttempt(db, named, { step: endpoint, outcome: 'invalid_client', description, address })
   throw new OAuthError('invalid_client', shown.secret === null ? NoSecret : UnknownClient)
 }
 
@@ -117,23 +125,20 @@ export async function introspect(db: Db, client: Client, issuer: string, token: 
   }
 }
 
-async function clientWith(
-  db: Db,
-  { clientId, secret }: ClientCredentials,
-  { endpoint, address }: Caller,
-): Promise<Client | null> {
+async function clientNamed(db: Db, clientId: string | null): Promise<Client | null> {
   if (clientId === null) return null
   const [app] = await db.select().from(apps).where(eq(apps.clientId, clientId))
-  if (!app) return null
+  return app ?? null
+}
+
+async function hasSecret(db: Db, app: Client, secret: string | null): Promise<boolean> {
+  if (secret === null) return false
   const secrets = await db
     .select({ hash: appSecrets.secretHash })
     .from(appSecrets)
     .where(and(eq(appSecrets.appId, app.id), sql`(${appSecrets.expiresAt} is null or ${appSecrets.expiresAt} > now())`))
-  const given = digest(secret ?? '')
-  if (secret !== null && secrets.filter(({ hash }) => sameDigest(hash, given)).length > 0) return app
-  const description = secret === null ? NoSecret : 'The client secret is wrong, or was replaced and is over.'
-  await noteAttempt(db, app, { step: endpoint, outcome: 'invalid_client', description, address })
-  return null
+  const given = digest(secret)
+  return secrets.filter(({ hash }) => sameDigest(hash, given)).length > 0
 }
 
 function deedOf({ id, name }: Client) {

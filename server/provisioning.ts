@@ -1,11 +1,12 @@
 import { eq, sql } from 'drizzle-orm'
 import { organisations } from '../db/schema.ts'
-import { accountByEmail, createAccount, createOrganisation, setPassword } from './account.ts'
+import { accountByEmail, createAccount, createOrganisation, namesOf, setPassword } from './account.ts'
 import { atCommandLine, record } from './activity.ts'
 import { storeChannel } from './channels.ts'
 import { Failure } from './errors.ts'
 import { defaultScopes, SignUp } from './forms.ts'
 import { createKey } from './keys.ts'
+import { demandHardToGuess } from './passwords.ts'
 import { hashPassword } from './secrets.ts'
 import type { Installation } from './trpc.ts'
 
@@ -25,6 +26,8 @@ export async function createAccountFor(
   const passwordHash = await hashPassword(wanted.password)
   return db.transaction(async (tx) => {
     const existing = await accountByEmail(tx, wanted.email)
+    const { email, password, name: personName, organisation } = wanted
+    if (!existing) await demandHardToGuess(password, { email, names: [personName, organisation] })
     const accountId = existing?.id ?? (await createAccount(tx, { ...wanted, passwordHash }))
     const organisationId = await createOrganisation(tx, wanted.organisation, accountId)
     const made = {
@@ -69,6 +72,7 @@ export async function resetPassword({ db }: Installation, { email, password }: {
   const person = await accountByEmail(db, email)
   if (!person) throw new Failure('not_found', { detail: `There is no account with the e-mail ${email}.` })
   const wanted = SignUp.shape.password.parse(password)
+  await demandHardToGuess(wanted, { email: person.email, names: await namesOf(db, person) })
   await setPassword(db, person.id, wanted)
   return { account: { id: person.id, email: person.email } }
 }

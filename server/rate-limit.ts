@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { Db } from '../db/client.ts'
+import type { Db, Tx } from '../db/client.ts'
+import { networkOf } from './address.ts'
 import { Failure } from './errors.ts'
 
 export const MinuteSeconds = 60
@@ -36,13 +37,13 @@ export function refuse(what: string, resetSeconds: number): never {
   throw new Failure('rate_limited', { detail: `${what}. Try again in ${wait}.`, retryAfterSeconds: resetSeconds })
 }
 
-/** The counter of what fails from an address, whatever it failed at. */
-export function addressKey(address: string): string {
-  return `address:${address}`
+/** The counter of an address for one kind of thing: what is used up of one leaves the others alone. */
+export function addressKey(of: 'api' | 'oauth' | 'sign-up' | 'sign-in', address: string): string {
+  return `${of}:${networkOf(address)}`
 }
 
 /** Count once under `key`, over all our processes, with this time included. */
-export async function count(db: Db, key: string, windowSeconds: number): Promise<Count> {
+export async function count(db: Tx, key: string, windowSeconds: number): Promise<Count> {
   const [row] = await db.execute<Count>(counting(sql`select ${key}`, windowSeconds))
   return row!
 }
@@ -62,8 +63,32 @@ export function counting(keys: SQL, windowSeconds: number): SQL {
     returning points as used, ${secondsLeft} as "resetSeconds"`
 }
 
+/**
+ * Count once under `key` unless `most` are counted already: then nothing is written, and `used` is one more than `most`.
+ */
+export async function countWithin(db: Tx, key: string, windowSeconds: number, most: number): Promise<Count> {
+  const [row] = await db.execute<Count>(sql`
+    insert into throttles as t (key, points, expire)
+    select k.key, 1, now() + ${windowSeconds} * interval '1 second' from (select ${key}) as k (key)
+    where not exists (select from throttles f where f.key = k.key and f.points >= ${most} and f.expire > now())
+    on conflict (key) do update set
+      points = case when t.expire > now() then t.points else 0 end + 1,
+      expire = case when t.expire > now() then t.expire else excluded.expire end
+    where t.points < ${most} or t.expire <= now()
+    returning points as used, ${secondsLeft} as "resetSeconds"`)
+  return row ?? { used: most + 1, resetSeconds: Math.max(1, (await countNow(db, key)).resetSeconds) }
+}
+
+/** Begin a wait of so many seconds under `key`, unless one is running: then nothing changes, and false. */
+export async function beginWait(db: Tx, key: string, seconds: number): Promise<boolean> {
+  const begun = await db.execute(sql`
+    insert into throttles as t (key, points, expire) values (${key}, 0, now() + ${seconds} * interval '1 second')
+    on conflict (key) do update set expire = excluded.expire where t.expire <= now()`)
+  return begun.count > 0
+}
+
 /** What was counted under `key` so far, without counting. */
-export async function countNow(db: Db, key: string): Promise<Count> {
+export async function countNow(db: Tx, key: string): Promise<Count> {
   const [row] = await db.execute<Count>(
     sql`select points as used, ${secondsLeft} as "resetSeconds" from throttles where key = ${key} and expire > now()`,
   )
@@ -79,4 +104,6 @@ export async function forget(db: Db, key: string): Promise<void> {
   await db.execute(sql`delete from throttles where key = ${key}`)
 }
 
-const secondsLeft = sql`greatest(1, ceil(extract(epoch from expire - now())))::int`
+// By the clock and not by the transaction's beginning, which may lie before the window's. Instants are kept in whole
+// milliseconds, rounded: a minute must not read as 61 s.
+const secondsLeft = sql`greatest(1, ceil(extract(epoch from expire - clock_timestamp()) - 0.001))::int`

@@ -1,33 +1,55 @@
 import { sql } from 'drizzle-orm'
+import { type Db, isDatabaseAway } from '../db/client.ts'
 import { isMigrated } from '../db/migrate.ts'
+import type { Prober } from '../db/prober.ts'
 import { isFree } from '../jobs/pause.ts'
 import { iso } from '../jobs/post-view.ts'
 import type { Phase } from './http.ts'
-import type { Installation } from './trpc.ts'
+
+/** An answer of `/readyz`. */
+export type Readiness = { status: 200 | 503; text: string }
 
 /**
  * What `/readyz` answers: 503 and why where no requests are to come, in words, since the operator reads it before
- * anything else. That posts do not go out is said, and is no reason to send people elsewhere.
+ * anything else. That posts do not go out is said, and is no reason to send people elsewhere. However many ask, the
+ * database is asked once at a time, and has 1.5 s to answer.
  */
-export async function readiness({ db }: Installation, phase: Phase): Promise<{ status: 200 | 503; text: string }> {
-  const { why, standstill } = phase === 'serving' ? await stateOf(db) : { why: 'draining' }
-  if (why) return { status: 503, text: `not ready: ${why}\n` }
-  return { status: 200, text: standstill ? `ready\n${standstill}\n` : 'ready\n' }
+export function readiness(prober: Prober, phase: () => Phase): () => Promise<Readiness> {
+  let asking: Promise<State> | null = null
+  return async () => {
+    if (phase() !== 'serving') return notReady('draining')
+    if (prober.answers() === 'silent') return notReady(silent)
+    asking ??= stateOf(prober).finally(() => {
+      asking = null
+    })
+    const { why, standstill } = await asking
+    if (why) return notReady(why)
+    return { status: 200, text: standstill ? `ready\n${standstill}\n` : 'ready\n' }
+  }
 }
 
-async function stateOf(db: Installation['db']): Promise<{ why?: string; standstill?: string | null }> {
+const silent = 'the database does not answer'
+
+function notReady(why: string): Readiness {
+  return { status: 503, text: `not ready: ${why}\n` }
+}
+
+type State = { why?: string; standstill?: string | null }
+
+async function stateOf(prober: Prober): Promise<State> {
   try {
-    await db.execute(sql`select 1`)
-    if (!(await isMigrated(db))) return { why: 'the database is older than this version: run `npm run migrate`' }
-    return { standstill: await standstillIn(db) }
-  } catch {
-    return { why: 'the database cannot be reached' }
+    return await prober.ask(async (db) => {
+      if (!(await isMigrated(db))) return { why: 'the database is older than this version: run `npm run migrate`' }
+      return { standstill: await standstillIn(db) }
+    })
+  } catch (error) {
+    return { why: isDatabaseAway(error) ? 'the database cannot be reached' : silent }
   }
 }
 
 const LookAtMost = 1000 // of what is due; those of paused channels may come first
 
-async function standstillIn(db: Installation['db']): Promise<string | null> {
+async function standstillIn(db: Db): Promise<string | null> {
   const [seen] = await db.execute<{ since: string | null; alive: number; isStopped: boolean }>(sql`
     with due as (
       select channel_id, ready_at from deliveries where state = 'scheduled' and ready_at < now() - interval '1 minute'

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
-import type { Writable } from 'node:stream'
+import { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import busboy from 'busboy'
 import type { Files } from '../db/files.ts'
@@ -16,18 +16,27 @@ export type Pace = { pauseMs: number; wholeMs: number }
 /** 1 GB within the hour takes 2.4 Mbit/s. */
 export const UploadPace: Pace = { pauseMs: 15_000, wholeMs: 3_600_000 }
 
+/** How slowly any other body may come: after `graceMs` so many bytes a second, and the whole of it. */
+export type BodyPace = { graceMs: number; bytesPerSecond: number; wholeMs: number }
+
+/** For forms of pages and the OAuth endpoints. */
+export const FormPace: BodyPace = { graceMs: 5000, bytesPerSecond: 20 * 1024, wholeMs: 30_000 }
+
+/** For a form with a picture of a person who is signed in. */
+export const PicturePace: BodyPace = { graceMs: 15_000, bytesPerSecond: 20 * 1024, wholeMs: 1_200_000 }
+
 /**
  * The JSON body of a request, of at most `most` bytes.
  *
- * Throws `body_too_large`, `unsupported_media_type`, or `invalid_request` for what is not UTF-8, not JSON or holds
- * characters that PostgreSQL cannot keep (NUL, halves of surrogate pairs).
+ * Throws `body_too_large`, `unsupported_media_type`, or `invalid_request` for what is not UTF-8, not JSON, has
+ * more than 10,000 values, or holds characters that PostgreSQL cannot keep (NUL, halves of surrogate pairs).
  */
 export async function readJson(req: IncomingMessage, most: number): Promise<{ value: unknown; bytes: Uint8Array }> {
   if (Number(req.headers['content-length'] ?? 0) > most) throw new Failure('body_too_large')
   if (!/^application\/json\s*(;|$)/i.test(req.headers['content-type'] ?? ''))
     throw new Failure('unsupported_media_type', { detail: 'Send the body as application/json.' })
   demandPlain(req)
-  const bytes = await readBytes(req, most)
+  const bytes = await readAll(req, most)
   const value = parse(bytes)
   const bad = badTextIn(value)
   if (bad.length > 0)
@@ -67,21 +76,32 @@ export async function receiveFile(
 }
 
 /**
- * Break a body off past `most` bytes, whoever reads it: the reader gets `body_too_large`. The connection stays for the
- * answer, and what still comes is thrown away for a moment. Throws the same at once when the length was told.
+ * The bytes of a body, at most `most` of them. `see` is shown each piece as it comes, and what it throws ends the reading.
+ *
+ * Throws `body_too_large`, `body_too_slow` when it falls behind `pace`, or `unsupported_media_type` when it is compressed.
+ * The connection stays for the answer.
  */
-export function boundBody(req: IncomingMessage, most: number): void {
-  const tooLarge = new Failure('body_too_large', { detail: `At most ${most} bytes.` })
-  if (Number(req.headers['content-length'] ?? 0) > most) throw tooLarge
-  let size = 0
-  const count = (chunk: Buffer) => {
-    size += chunk.length
-    if (size <= most) return
-    req.off('data', count).emit('error', tooLarge)
-    setTimeout(() => req.destroy(), 2000).unref()
-  }
-  req.pause() // or the first listener would set it flowing, with nobody there yet to keep what comes
-  req.on('data', count).on('error', () => {})
+export async function readBytes(
+  req: IncomingMessage,
+  most: number,
+  pace: BodyPace,
+  see: (piece: Buffer) => void = () => {},
+): Promise<Buffer> {
+  demandPlain(req)
+  const pieces: Buffer[] = []
+  const sink = new Writable({
+    write(piece: Buffer, _encoding, done) {
+      try {
+        see(piece)
+        pieces.push(piece)
+        done()
+      } catch (error) {
+        done(error as Error)
+      }
+    },
+  })
+  await parsed(req, sink, { most, pace })
+  return Buffer.concat(pieces)
 }
 
 const LingerMs = 2000
@@ -103,7 +123,7 @@ function demandPlain(req: IncomingMessage): void {
     throw new Failure('unsupported_media_type', { detail: 'Send the body as it is, without a Content-Encoding.' })
 }
 
-async function readBytes(req: IncomingMessage, most: number): Promise<Uint8Array> {
+async function readAll(req: IncomingMessage, most: number): Promise<Uint8Array> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of req as AsyncIterable<Buffer>) {
@@ -123,6 +143,9 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 const PathLength = 200
+const ValuesAtMost = 10_000 // a post for 50 channels, each with a text and 20 files of its own, has 1,300
+
+const tooManyValues = `The body can have at most ${ValuesAtMost.toLocaleString('en')} values.`
 
 /** The paths of the strings in `value`, and of what holds names, that are not well-formed text. */
 function badTextIn(value: unknown): string[] {
@@ -135,6 +158,7 @@ function badTextIn(value: unknown): string[] {
     for (const [name, member] of Object.entries(value)) {
       if (isBad(name)) bad.add(path)
       else left.push({ value: member, path: under(path, Array.isArray(value) ? `[${name}]` : name) })
+      if (left.length > ValuesAtMost) throw new Failure('invalid_request', { detail: tooManyValues })
     }
   }
   return [...bad]
@@ -163,10 +187,11 @@ async function receive(req: IncomingMessage, path: string, pace: Pace): Promise<
     writing.catch((error) => parser.destroy(error))
     written.push(writing)
   })
-  parser.on('field', (name, value) => {
+  parser.on('field', (name, value?: string) => {
     if (name !== 'alt' || name in fields)
       refuse(`There is no part ${JSON.stringify(name.slice(0, 50))}, or it is given twice.`)
-    fields[name] = value
+    if (value === undefined) refuse('The text is in a charset that we do not know. Send UTF-8.')
+    fields[name] = value ?? ''
   })
   parser.on('partsLimit', () => refuse('Too many parts.'))
   const forgetPace = keepPace(req, pace, (detail) => parser.destroy(new Failure('upload_too_slow', { detail })))
@@ -196,17 +221,62 @@ function keepPace(req: IncomingMessage, { pauseMs, wholeMs }: Pace, fail: (detai
   }
 }
 
-// Not pipeline(): that destroys the request after a failure, and with it the connection on which the answer goes.
-function parsed(req: IncomingMessage, parser: Writable): Promise<void> {
-  return new Promise((done, fail) => {
+type Reading = { most?: number; pace?: BodyPace; broken?: (cause: Error) => Failure }
+
+/**
+ * Send a body through `parser` until it is closed. What is thrown is a Failure, the disk's own error, or what `broken`
+ * makes of the parser's. Not pipeline(): that destroys the request after a failure, and with it the connection on which
+ * the answer goes.
+ */
+export function parsed(req: IncomingMessage, parser: Writable, reading: Reading = {}): Promise<void> {
+  const { most = Number.POSITIVE_INFINITY, pace, broken = brokenParts } = reading
+  const refuse = (failure: Failure) => void parser.destroy(failure)
+  const forgetRate = pace ? keepRate(req, pace, refuse) : () => {}
+  let bytes = 0
+  const count = (piece: Buffer) => {
+    bytes += piece.length
+    if (bytes > most) refuse(new Failure('body_too_large', { detail: `At most ${most} bytes.` }))
+  }
+  return new Promise<void>((done, fail) => {
     const end = (error: Error) => {
-      req.unpipe(parser)
-      const isOurs = error instanceof Failure || 'syscall' in error // the disk's
-      fail(isOurs ? error : new Failure('invalid_request', { detail: 'The multipart body is broken.', cause: error }))
+      const isOurs = error instanceof Failure || 'syscall' in error || error === req.errored // the disk's, or they left
+      fail(isOurs ? error : broken(error))
     }
     parser.on('error', end).on('close', done)
-    req.on('error', (error) => parser.destroy(error)).pipe(parser)
+    req.on('error', (error) => parser.destroy(error)).on('data', count)
+    req.pipe(parser)
+  }).finally(() => {
+    forgetRate()
+    req.off('data', count).unpipe(parser)
   })
+}
+
+function brokenParts(cause: Error): Failure {
+  return new Failure('invalid_request', { detail: 'The multipart body is broken.', cause })
+}
+
+function keepRate(req: IncomingMessage, pace: BodyPace, refuse: (failure: Failure) => void): () => void {
+  const { graceMs, bytesPerSecond, wholeMs } = pace
+  const began = performance.now()
+  let bytes = 0
+  const hear = (piece: Buffer) => {
+    bytes += piece.length
+  }
+  const look = setInterval(() => {
+    const ms = performance.now() - began
+    if (ms > wholeMs || bytes < ((ms - graceMs) / 1000) * bytesPerSecond)
+      refuse(new Failure('body_too_slow', { detail: slowSentence(pace) }))
+  }, graceMs / 5)
+  req.on('data', hear)
+  return () => {
+    clearInterval(look)
+    req.off('data', hear)
+  }
+}
+
+function slowSentence({ bytesPerSecond, wholeMs }: BodyPace): string {
+  const whole = wholeMs < 120_000 ? `${wholeMs / 1000} seconds` : `${wholeMs / 60_000} minutes`
+  return `The request arrived too slowly: send at least ${bytesPerSecond / 1024} KB a second, and all of it within ${whole}.`
 }
 
 function parserFor(req: IncomingMessage) {

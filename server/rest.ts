@@ -7,7 +7,7 @@ import { Failure, type Fault, problemFrom } from './errors.ts'
 import type { Scope } from './forms.ts'
 import type { Journal } from './journal.ts'
 import { openApi } from './openapi.ts'
-import { addressKey, count, demandRest, fieldsOf, MinuteSeconds, type Quota, quotaOf } from './rate-limit.ts'
+import { addressKey, countWithin, demandRest, fieldsOf, MinuteSeconds, type Quota, quotaOf } from './rate-limit.ts'
 import { discardRest, readJson, receiveFile } from './request-body.ts'
 import { noteCaller } from './request-log.ts'
 import { apiFor, appRouter } from './router.ts'
@@ -126,7 +126,10 @@ async function authenticate({ db, env }: Installation, req: Request, res: Respon
   const holder = await credentialHolder(db, credential, env.rateLimit > 0)
   if (holder) return holder
   const { authRateLimit: limit } = env
-  if (limit > 0) told(res, quotaOf('address', limit, await count(db, addressKey(addressOf(req)), MinuteSeconds)))
+  if (limit > 0) {
+    const key = addressKey('api', addressOf(req))
+    told(res, quotaOf('address', limit, await countWithin(db, key, MinuteSeconds, limit)))
+  }
   throw new Failure('unauthenticated', { detail: whyRefused(credential) })
 }
 
@@ -169,8 +172,8 @@ async function readBody({ files }: Installation, route: Route, req: Request): Pr
 
 function queryOf(req: Request): Record<string, string> {
   const query = new URLSearchParams(queryStringOf(req))
-  const names = [...query.keys()]
-  const repeated = new Set(names.filter((name, i) => names.indexOf(name) !== i))
+  const seen = new Set<string>()
+  const repeated = new Set([...query.keys()].filter((name) => seen.size === seen.add(name).size))
   refuseAny([...repeated].map((path) => ({ path, code: 'repeated', message: 'Given twice.' })))
   return Object.fromEntries(query)
 }
@@ -250,6 +253,7 @@ function nextPage(baseUrl: string, req: Request, cursor: string): string {
 
 /** Answer `error` as application/problem+json (RFC 9457). What is our own fault goes to the log, and only there. */
 export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, res: Response, error: unknown): void {
+  if (res.writableEnded) return // it waited too long, and was told so (waiting.ts)
   if (error === req.errored) return void hangUp(req, res)
   const { status, code, title, detail, errors, retryAfterSeconds } = problemFrom(error)
   res.locals.problem = code

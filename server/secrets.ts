@@ -1,6 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { crc32 } from 'node:zlib'
 import { Argon2id } from 'oslo/password'
+import { Failure } from './errors.ts'
 import { turns } from './turns.ts'
 
 const Base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -68,18 +70,31 @@ export function sameDigest(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-// OWASP's second recommendation for Argon2id; about 50 ms and 19 MiB each.
+// OWASP's second recommendation for Argon2id; about 50 ms of a core and 19 MiB each.
 const argon = new Argon2id({ memorySize: 19_456, iterations: 2, parallelism: 1 })
-const inTurn = turns(4)
+const AtOnce = Math.min(availableParallelism(), 3) // of the four threads that files and names need as well
+const WaitingAtMost = 40 // a second or so
+const inTurn = turns(AtOnce, WaitingAtMost, busy)
 
-/** Argon2id of a password, in PHC form. At most 4 are computed at once, or a burst of sign-ins takes all the memory. */
+function busy(): Failure {
+  const detail = 'Too many people are signing in right now. Try again in a moment.'
+  return new Failure('unavailable', { detail, retryAfterSeconds: 2 })
+}
+
+/**
+ * Argon2id of a password, in PHC form. Few are computed at once, or a burst of sign-ins takes the memory and the
+ * processor of everything else. Throws `unavailable` when many wait already.
+ */
 export function hashPassword(password: string): Promise<string> {
   return inTurn(() => argon.hash(password.normalize('NFKC')))
 }
 
-/** Whether `password` is the one of `hash`; null (nobody has that e-mail) takes as long and says no. */
+/**
+ * Whether `password` is the one of `hash`; null (nobody has that e-mail) takes as long and says no. Throws `unavailable`
+ * as hashPassword does.
+ */
 export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
-  dummy ??= hashPassword(mintToken())
+  dummy ??= argon.hash(mintToken()) // not in turn: one that was refused would be kept
   const against = hash ?? (await dummy)
   const same = await inTurn(() => argon.verify(against, password.normalize('NFKC')))
   return same && hash !== null

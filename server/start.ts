@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Installation, InstallationError, joinInstallation, NotRunning, startEmbedded } from '../db/embedded.ts'
 import { type Env, EnvError, readEnv, variablesWith } from '../db/env.ts'
-import { createLog } from '../db/log.ts'
+import { createLog, print } from '../db/log.ts'
 import { migrate } from '../db/migrate.ts'
 import { keepRunning } from './child.ts'
 import { developPages } from './develop.ts'
@@ -124,7 +124,7 @@ async function main(): Promise<void> {
   stopOnSignal(starting, log)
   const running = await starting
   await running.isReady
-  process.stdout.write(`Punctual is at ${running.appUrl}\n`)
+  print(`Punctual is at ${running.appUrl}`)
 }
 
 // A signal that comes while things are still starting is kept until there is something to stop; the second one forces.
@@ -161,7 +161,7 @@ async function migrateOnly(env: Env, log: Logger): Promise<void> {
 if (import.meta.main) {
   main().catch((error) => {
     const isSentence = error instanceof EnvError || error instanceof InstallationError
-    process.stderr.write(`${isSentence ? error.message : error.stack}\n`)
+    print(isSentence ? error.message : error.stack, process.stderr)
     process.exit(1)
   })
 }

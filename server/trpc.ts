@@ -29,6 +29,7 @@ export type Context = Installation & {
   actor: Actor | null
   log: Logger
   address: string // the caller's, as far as TRUST_PROXY lets us know
+  device?: string | null | undefined // the token in its cookie, of a page's caller
   idempotency: Idempotency | null
 }
 

@@ -1,11 +1,19 @@
 import { Failure } from './errors.ts'
 
-/** Runs the work that it is given, at most `atOnce` pieces at a time; the rest waits in the order of its coming. */
-export function turns(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
+/**
+ * Runs the work that it is given, at most `atOnce` pieces at a time; the rest waits in the order of its coming. When
+ * `waitingAtMost` wait already, what `tooMany` makes is thrown.
+ */
+export function turns(
+  atOnce: number,
+  waitingAtMost: number,
+  tooMany: () => Error,
+): <T>(work: () => Promise<T>) => Promise<T> {
   let free = atOnce
   const waiting: (() => void)[] = []
   return async (work) => {
     if (free > 0) free--
+    else if (waiting.length >= waitingAtMost) throw tooMany()
     else await new Promise<void>((go) => waiting.push(go))
     try {
       return await work()

@@ -29,7 +29,7 @@ export async function loader(args: LoaderFunctionArgs) {
 
 export async function action(args: ActionFunctionArgs) {
   const { api } = signedIn(args)
-  const form = await formOf(args.request)
+  const form = formOf(args.context)
   if (form.get('intent') === 'disconnect')
     return answer(form, Disconnect, async (wanted) => {
       await api.channels.disconnect(wanted)

@@ -24,12 +24,13 @@ export function loader({ request, context: { member, signupOpen } }: LoaderFunct
   return json({ signupOpen, search: searchFor(next) })
 }
 
-export async function action({ request, context: { api, session } }: ActionFunctionArgs) {
+export async function action({ request, context }: ActionFunctionArgs) {
+  const { api, session } = context
   const next = localPath(new URL(request.url).searchParams.get('next'))
-  return answer(await formOf(request), SignIn, async (person) => {
+  return answer(formOf(context), SignIn, async (person) => {
     const started = await api.account.signIn(person)
     // As a document: a consent page brings headers of its own, and its query must come to it byte for byte.
-    return redirectDocument(next, { headers: { 'Set-Cookie': session.start(started) } })
+    return redirectDocument(next, { headers: session.start(started) })
   })
 }
 

@@ -28,9 +28,9 @@ export async function loader({ request, context }: LoaderFunctionArgs) {
   return json({ consent: begun.consent, refusal: null, person: `${member!.name} (${member!.email})` })
 }
 
-export async function action({ request, context }: ActionFunctionArgs) {
+export async function action({ context }: ActionFunctionArgs) {
   if (!context.member) throw toSignIn(context)
-  const form = await formOf(request)
+  const form = formOf(context)
   const chosen = choiceIn(form)
   if (form.get('decision') === 'leave') throw await leave(context)
   if (form.get('decision') === 'look') return json(chosen)

@@ -44,7 +44,7 @@ const saids: Record<string, string> = {
 
 export async function action(args: ActionFunctionArgs) {
   const operations = await operationsOf(args)
-  const form = await formOf(args.request)
+  const form = formOf(args.context)
   const intent = form.get('intent')
   const { searchParams } = new URL(args.request.url)
   const done = (said: string) => {

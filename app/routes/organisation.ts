@@ -4,7 +4,7 @@ import { formOf, shown, signedIn } from '../api.ts'
 /** Look at another organisation from here on. Always back to the posts: what was on the page belongs to the one before. */
 export async function action(args: ActionFunctionArgs) {
   const { api } = signedIn(args)
-  const id = (await formOf(args.request)).get('id')
+  const id = formOf(args.context).get('id')
   await shown(api.account.switchOrganisation({ id: String(id) }))
   return redirect('/')
 }

@@ -48,7 +48,7 @@ const saids: Record<string, string> = {
 export async function action(args: ActionFunctionArgs) {
   const { api, member } = signedIn(args)
   const id = args.params.id!
-  const form = await formOf(args.request)
+  const form = formOf(args.context)
   const intent = String(form.get('intent'))
   if (composing.includes(intent)) return compose(api, form, member.timeZone, await shown(api.posts.get({ id })))
   try {

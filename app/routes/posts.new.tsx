@@ -25,7 +25,7 @@ export async function loader(args: LoaderFunctionArgs) {
 
 export async function action(args: ActionFunctionArgs) {
   const { api, member } = signedIn(args)
-  return compose(api, await formOf(args.request), member.timeZone, null)
+  return compose(api, formOf(args.context), member.timeZone, null)
 }
 
 export default function NewPost() {

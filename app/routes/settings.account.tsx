@@ -20,11 +20,12 @@ export async function loader(args: LoaderFunctionArgs) {
 
 export async function action(args: ActionFunctionArgs) {
   const { api } = signedIn(args)
-  const form = await formOf(args.request)
+  const form = formOf(args.context)
   if (form.get('intent') === 'password')
     return answer(form, ChangePassword, async (passwords) => {
-      await api.account.changePassword(passwords)
-      return { said: 'Your password is changed, and every other browser signed out.', reset: true }
+      const session = await api.account.changePassword(passwords)
+      const said = 'Your password is changed, and every other browser signed out.'
+      return { said, reset: true, ...(session && { headers: args.context.session.start(session) }) }
     })
   if (form.get('intent') === 'everywhere') {
     await shown(api.account.signOutEverywhere())
@@ -115,7 +116,7 @@ function Password() {
         field={fields.password}
         type="password"
         autoComplete="new-password"
-        hint="At least 10 characters."
+        hint="At least 10 characters, and not easy to guess."
         required
       />
       <div className="flex flex-wrap items-center gap-4">

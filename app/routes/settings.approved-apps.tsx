@@ -26,7 +26,7 @@ export async function loader(args: LoaderFunctionArgs) {
 
 export async function action(args: ActionFunctionArgs) {
   const { api } = signedIn(args)
-  return answer(await formOf(args.request), ById, async (wanted) => {
+  return answer(formOf(args.context), ById, async (wanted) => {
     await api.approvedApps.revoke(wanted)
     return redirect('/settings/approved-apps?revoked')
   })

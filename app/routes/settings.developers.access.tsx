@@ -23,7 +23,7 @@ export async function loader(args: LoaderFunctionArgs) {
 
 export async function action(args: ActionFunctionArgs) {
   const { api, member } = signedIn(args)
-  const form = await formOf(args.request)
+  const form = formOf(args.context)
   if (form.get('intent') === 'revoke')
     return answer(form, ById, async (wanted) => {
       await api.keys.revoke(wanted)

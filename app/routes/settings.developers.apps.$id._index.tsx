@@ -17,7 +17,7 @@ import { withUpload } from '../upload.ts'
 
 export async function action(args: ActionFunctionArgs) {
   const { api } = signedIn(args)
-  return withUpload(args, 'picture', async (form, path) => {
+  return withUpload(args.context, 'picture', async (form, path) => {
     if (form.get('intent') === 'rotate')
       return answer(form, RotatedSecret, async (wanted) => json({ rotated: await api.apps.rotate(wanted) }))
     if (form.get('intent') === 'delete')

@@ -24,7 +24,7 @@ export async function loader(args: LoaderFunctionArgs) {
 
 export async function action(args: ActionFunctionArgs) {
   const { api } = signedIn(args)
-  return withUpload(args, 'picture', (form, path) =>
+  return withUpload(args.context, 'picture', (form, path) =>
     answer(form, NewApp, async ({ picture: _, ...wanted }) => {
       const { id, name, clientId, clientSecret } = await api.apps.create(wanted)
       const problem = path ? await pictureProblem(api, id, path) : null

@@ -39,7 +39,7 @@ const ChangedWebhook = UpdateWebhook.extend({
 export async function action(args: ActionFunctionArgs) {
   const { webhooks } = signedIn(args).api
   const id = String(args.params.id)
-  const form = await formOf(args.request)
+  const form = formOf(args.context)
   form.set('id', id)
   const intent = form.get('intent')
   if (intent === 'test')

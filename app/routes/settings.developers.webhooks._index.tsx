@@ -27,7 +27,7 @@ const WithEvents = CreateWebhook.extend({ events: CreateWebhook.shape.events.unw
 
 export async function action(args: ActionFunctionArgs) {
   const { api } = signedIn(args)
-  return answer(await formOf(args.request), WithEvents, async (wanted) => {
+  return answer(formOf(args.context), WithEvents, async (wanted) => {
     const { id, url, secret } = await api.webhooks.create(wanted)
     return json({ made: { id, url, secret } })
   })

@@ -25,12 +25,13 @@ export function loader({ request, context: { member, signupOpen } }: LoaderFunct
   return json({ signupOpen, search: searchFor(next) })
 }
 
-export async function action({ request, context: { api, session } }: ActionFunctionArgs) {
+export async function action({ request, context }: ActionFunctionArgs) {
+  const { api, session } = context
   const next = localPath(new URL(request.url).searchParams.get('next'))
-  return answer(await formOf(request), SignUp, async (person) => {
+  return answer(formOf(context), SignUp, async (person) => {
     const started = await api.account.signUp(person)
     // As a document: a consent page brings headers of its own, and its query must come to it byte for byte.
-    return redirectDocument(next, { headers: { 'Set-Cookie': session.start(started) } })
+    return redirectDocument(next, { headers: session.start(started) })
   })
 }
 
@@ -68,7 +69,7 @@ function SignUpForm() {
         field={fields.password}
         type="password"
         autoComplete="new-password"
-        hint="At least 10 characters."
+        hint="At least 10 characters, and not easy to guess."
         required
       />
       <Field

@@ -51,7 +51,7 @@ test('an operator stops everything and lets it go on: what is due then goes out'
 })
 
 test('a restored backup is said to be one, with what to do, and resuming ends it', async () => {
-  await here.db.execute(sql`update installation set restored_at = now()`)
+  await here.db.execute(sql`update installation set restored_at = now() - interval '2 days'`) // what was due before waits for a person
   await page.goto('/operations')
   await page.getByText('This database is a backup that was restored').waitFor()
   await press('Resume')

@@ -187,6 +187,8 @@ test.each(['token', 'revoke', 'introspect'])(
       build: {} as never,
       publicDir: '/none',
       metrics: null,
+      prober: { answers: () => 'yes' as const },
+      ready: async () => ({ status: 200 as const, text: 'ready' }),
       phase: () => 'closing' as const,
     }
     const server = createApp(serving).listen(0, '127.0.0.1')

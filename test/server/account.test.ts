@@ -68,7 +68,7 @@ describe('signing up', () => {
 describe('the session', () => {
   test('is a cookie that scripts and other sites do not get, of which only a digest is stored', async () => {
     const { answer, browser } = await aPerson()
-    const cookie = answer.headers.get('set-cookie') ?? ''
+    const [cookie = ''] = answer.headers.getSetCookie()
     expect(cookie).toMatch(/^session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Expires=/)
     const days = (Date.parse(cookie.split('Expires=')[1]!) - Date.now()) / 86_400_000
     expect(days).toBeGreaterThan(29.9)

@@ -1,9 +1,8 @@
-import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { throttles } from '../../db/schema.ts'
-import { type Site, type Started, startWeb, testSite } from '../processes.ts'
+import { type Site, type Started, startWeb, testSite, until } from '../processes.ts'
 import { aBrowser } from './browser.ts'
-import { openWeb, type Web } from './web.ts'
+import { callApi, openWeb, type Web } from './web.ts'
 
 const AMinute = 3 // failures from one address
 const password = 'a good password'
@@ -49,14 +48,50 @@ test('signing in gives its count back: a busy address is not locked out', async 
   for (let i = 0; i < AMinute * 2; i++) expect(await signIn(w.site)).toBe(302)
 })
 
-test('an account is guarded against many addresses, and its counters hold no e-mail', async () => {
+test('a wrong password counts for the address, and on the account for the address and for all; no counter holds an e-mail', async () => {
   await signIn(w.site, 'wrong', 'ADA@example.org')
   const rows = await w.db.select().from(throttles)
-  expect(rows.map(({ key }) => key.split(':')[0]).sort()).toEqual(['account', 'address'])
+  expect(rows.map(({ key }) => key.replace(/[\w-]{43}/, 'ACCOUNT')).sort()).toEqual([
+    'account:ACCOUNT',
+    'sign-in:127.0.0.1',
+    'sign-in:127.0.0.1:ACCOUNT',
+  ])
   for (const { key } of rows) expect(key).not.toMatch(/ada|example/i)
-  await w.db.execute(sql`update throttles set points = 20 where key like 'account:%'`)
-  await w.db.execute(sql`delete from throttles where key like 'address:%'`)
-  expect(await signIn(w.site)).toBe(429) // from an address that has failed at nothing
+})
+
+test('API credentials, clients of OAuth, sign-ins and sign-ups have counters of their own: none uses up another', async () => {
+  const wrongKey = () => callApi(w.site.appUrl, 'GET', '/me', { key: `pak_live_${'0'.repeat(36)}` })
+  const wrongClient = () =>
+    fetch(`${w.site.appUrl}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({ grant_type: 'authorization_code', client_id: 'pca_unknown', client_secret: 'x' }),
+    })
+  const kinds: [() => Promise<{ status: number }>, number][] = [
+    [wrongKey, 401],
+    [wrongClient, 401],
+    [async () => ({ status: await signIn(w.site, 'wrong') }), 401],
+    [() => signUp(w.site, 'ada@example.org'), 409],
+  ]
+  for (const [asked, status] of kinds) {
+    for (let i = 0; i < AMinute; i++) expect((await asked()).status).toBe(status)
+    const before = await w.db.select().from(throttles)
+    expect((await asked()).status).toBe(429)
+    expect(await w.db.select().from(throttles)).toEqual(before) // a refused try writes nothing
+  }
+})
+
+test('X-Forwarded-For without TRUST_PROXY is warned of once a process', async () => {
+  const warnings = () =>
+    other
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('TRUST_PROXY is 0'))
+  expect(warnings()).toHaveLength(0)
+  for (let i = 0; i < 3; i++) await fetch(`${otherSite.appUrl}/login`, { headers: { 'x-forwarded-for': '192.0.2.1' } })
+  await until(() => warnings().length > 0)
+  await fetch(`${otherSite.appUrl}/login`, { headers: { 'x-forwarded-for': '192.0.2.1' } })
+  expect(warnings()).toHaveLength(1)
+  expect(JSON.parse(warnings()[0]!)).toMatchObject({ level: expect.toSatisfy((level) => [40, 'warn'].includes(level)) })
 })
 
 test('an address makes so many accounts an hour, with all web processes together; who asks for one too many is told when', async () => {
