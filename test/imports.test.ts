@@ -37,7 +37,17 @@ describe('the folders', () => {
 
 describe('one place for', () => {
   test.each([
-    ['express', ['server/http.ts', 'server/rest.ts', 'server/oauth-http.ts', 'server/file-http.ts']],
+    [
+      'express',
+      [
+        'server/http.ts',
+        'server/rest.ts',
+        'server/oauth-http.ts',
+        'server/file-http.ts',
+        'server/pages.ts',
+        'server/waiting.ts',
+      ],
+    ],
     ['oslo', ['server/secrets.ts']],
     ['postgres', ['db/client.ts', 'db/embedded.ts']], // the second only to hold a lock
   ])('the package %s', (name, places) => {

@@ -65,7 +65,8 @@ async function deliveriesOf(db: Db, lostAfterMs: number): Promise<Row[]> {
           and not exists (select from networks n where n.name = c.network and n.paused_at is not null)
           and not exists (select from installation i where i.paused_at is not null or i.restored_at is not null)
           and not exists (select from deliveries u where u.channel_id = d.channel_id and u.id <> d.id
-            and (u.state in ('claimed', 'sending', 'uncertain') or (u.state = 'scheduled' and (u.due_at, u.id) < (d.due_at, d.id))))
+            and (u.state in ('claimed', 'sending') or (u.state = 'scheduled' and (u.due_at, u.id) < (d.due_at, d.id))))
+          and (select count(*) from deliveries u where u.channel_id = d.channel_id and u.state = 'uncertain') < 3
           and not (d.crash_count > 0 and exists (select from deliveries u where u.crash_count > 0 and u.state in ('claimed', 'sending')))
         else false end and d.due_at < ${after} as "isLost"
     from deliveries d join posts p on p.id = d.post_id join channels c on c.id = d.channel_id`)

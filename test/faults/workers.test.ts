@@ -12,7 +12,7 @@ const soon = (ms = 0) => new Date(Date.now() + ms)
 async function many(
   w: World,
   count: number,
-  { channels = count, network = 'keyed', dueAt = soon(), text = 'hello' } = {},
+  { channels = count, network = 'keyed', dueAt = soon(), text = '' } = {},
 ): Promise<string[]> {
   const channelIds = await Promise.all(Array.from({ length: channels }, () => w.channel(network)))
   const { organisationId } = w
@@ -20,7 +20,7 @@ async function many(
     organisationId,
     channelId: channelIds[i % channels]!,
     dueAt,
-    text,
+    text: text || `post ${i}`, // what is read back is known by it
   }))
   return someDeliveries(w.db, wanted)
 }
