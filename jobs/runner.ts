@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { Logger as QueueLogger, type Runner, run as runQueue, type TaskList, type WorkerEvents } from 'graphile-worker'
-import { Pool } from 'pg'
+import { Pool, type PoolClient } from 'pg'
 import type { Logger } from 'pino'
 
 const PollMs = 1000 // the alarm makes it punctual
@@ -54,7 +54,26 @@ export async function runTasks(
 // A job that was fetched or done is no loss when PostgreSQL is killed. A connection that it ends must not end the process.
 function queuePool(connectionString: string, lost: (error: Error) => void): Pool {
   const pool = new Pool({ connectionString, max: QueueConnections, options: '-c synchronous_commit=off' })
-  return pool.on('error', lost).on('connect', (client) => client.on('error', lost))
+  return pool.on('error', lost).on('connect', (client) => {
+    client.on('error', lost)
+    endAgainAfterDeadlock(client)
+  })
+}
+
+type Ask = (query: unknown, ...more: unknown[]) => Promise<unknown>
+
+// graphile-worker ends itself at the first deadlock that it loses while it writes down which jobs ended (its issue 636).
+// Whoever wakes several channels locks their jobs as well. The loser of a deadlock has changed nothing: the same again.
+function endAgainAfterDeadlock(client: PoolClient): void {
+  const ask = client.query.bind(client) as Ask
+  const again: Ask = (query, ...more) =>
+    ask(query, ...more).catch((error: { code?: string }) => {
+      if (error.code !== '40P01') throw error
+      return again(query, ...more)
+    })
+  const isOfEnded = (query: unknown) => /^(complete|fail)_job/.test((query as { name?: string }).name ?? '')
+  client.query = ((query: unknown, ...more: unknown[]) =>
+    isOfEnded(query) ? again(query, ...more) : ask(query, ...more)) as typeof client.query
 }
 
 function settings(concurrency: number, log: Logger) {

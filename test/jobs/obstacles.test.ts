@@ -113,6 +113,31 @@ test('channels whose network is full do not hide others that have lost their wak
   expect(await wakeForgotten(w.db, times.overdueMs)).toBe(1)
 })
 
+test('a deadlock that the queue loses while it writes down what is done ends no worker', async () => {
+  const worker = await w.worker()
+  const held = 4711
+  await w.db.execute(sql`
+    create function hold_back() returns trigger language plpgsql as $$
+    begin perform pg_advisory_xact_lock(${sql.raw(String(held))}); return old; end $$`)
+  await w.db.execute(sql`
+    create trigger hold_back before delete on graphile_worker._private_jobs
+    for each row when (old.key not like 'canary-%') execute function hold_back()`)
+  const { id } = await w.db.transaction(async (tx) => {
+    await tx.execute(sql`select pg_advisory_xact_lock(${held})`)
+    const delivery = await w.delivery('readable')
+    const isWaiting = sql`select from pg_locks where locktype = 'advisory' and objid = ${held} and not granted`
+    await until(async () => (await w.db.execute(isWaiting)).length > 0)
+    // The queue waits longer already, so PostgreSQL ends its statement.
+    await tx.execute(sql`select from graphile_worker._private_jobs where key = ${delivery.id} for update`)
+    return delivery
+  })
+  await until(async () => (await w.db.execute(sql`select from graphile_worker.jobs where key = ${id}`)).length === 0)
+  const { id: next } = await w.delivery('readable')
+  await untilState(w.db, next, 'published')
+  expect(worker.log()).not.toContain('worker stops')
+  await w.db.execute(sql`drop function hold_back cascade`)
+})
+
 test('a worker whose every connection the database ends goes on as another, in the same process, again and again', async () => {
   const worker = await w.worker()
   let code: number | null | undefined
