@@ -152,9 +152,12 @@ export function sqlStateOf(error: unknown): string | null {
 const Away =
   /^(ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|ETIMEDOUT|CONNECT_TIMEOUT|CONNECTION_(CLOSED|ENDED|DESTROYED)|57P0[1-5]|08\w{3}|53[1-3]00|25006|0A000)$/
 
-/** Whether the same statement may do better later: the database is away, or it was too slow, locked or left idle for too long. */
+/**
+ * Whether the same transaction may do better later, and has changed nothing: the database is away, it was too slow, locked
+ * or left idle for too long, or it lost a deadlock.
+ */
 export function isPassing(error: unknown): boolean {
-  return isDatabaseAway(error) || ['57014', '55P03', '25P03'].includes(sqlStateOf(error) ?? '')
+  return isDatabaseAway(error) || ['57014', '55P03', '25P03', '40P01', '40001'].includes(sqlStateOf(error) ?? '')
 }
 
 /** Whether `error` says that the database cannot be reached or takes no work just now, so that later may be better. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { isPassing, sqlStateOf } from '../db/client.ts'
+import { isPassing } from '../db/client.ts'
 import type { Times } from './times.ts'
 
 /**
- * Write down what is known: again and again while the database is away or too busy, for `forMs`, by default as long as a
- * lease lasts, since others have taken over then; and once more when a deadlock was lost. Throws what the last try did.
+ * Write down what is known: again and again while the database is away or too busy or a deadlock was lost, for `forMs`,
+ * by default as long as a lease lasts, since others have taken over then. Throws what the last try did.
  */
 export async function persistently<T>(
   { times, log }: { times: Times; log: Logger },
@@ -13,13 +13,11 @@ export async function persistently<T>(
   forMs = times.leaseMs,
 ): Promise<T> {
   const end = performance.now() + forMs
-  for (let hasLost = false; ; ) {
+  for (;;) {
     try {
       return await write()
     } catch (error) {
-      const isLoser: boolean = !hasLost && ['40P01', '40001'].includes(sqlStateOf(error) ?? '')
-      hasLost ||= isLoser
-      if (!isLoser && (!isPassing(error) || performance.now() > end)) throw error
+      if (!isPassing(error) || performance.now() > end) throw error
       log.warn({ err: error }, 'what is known could not be written down yet')
       await sleep(times.reaperMs)
     }

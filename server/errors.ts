@@ -1,7 +1,7 @@
 import { TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import { type core, ZodError } from 'zod'
-import { isDatabaseAway } from '../db/client.ts'
+import { isPassing } from '../db/client.ts'
 
 // Every failure that a caller can cause or meet: tRPC's code (and through it the HTTP status) and the sentence.
 const catalogue = {
@@ -103,11 +103,11 @@ function failureFrom(error: unknown): Failure {
   if (cause instanceof Failure) return cause
   // tRPC puts the input's ZodError under BAD_REQUEST; one from anywhere else is our own fault.
   if (error instanceof TRPCError && error.code === 'BAD_REQUEST' && cause instanceof ZodError) return formFailure(cause)
-  if (isDatabaseAway(cause)) return unavailable(cause)
+  if (isPassing(cause)) return unavailable(cause)
   return new Failure('internal', { cause: error })
 }
 
-/** The database's absence, as the catalogue has it. */
+/** The database is away or could not do it now, as the catalogue has it. */
 export function unavailable(cause: unknown): Failure {
   return new Failure('unavailable', { retryAfterSeconds: 5, cause })
 }

@@ -1,6 +1,6 @@
 import { initTRPC } from '@trpc/server'
 import type { Logger } from 'pino'
-import { type Db, isDatabaseAway } from '../db/client.ts'
+import { type Db, isPassing } from '../db/client.ts'
 import type { Env } from '../db/env.ts'
 import type { Files } from '../db/files.ts'
 import type { Role } from '../db/schema.ts'
@@ -42,7 +42,7 @@ export const callerFactory = t.createCallerFactory
 export const open = t.procedure.use(async ({ next }) => {
   const result = await next()
   const error = result.ok || result.error instanceof Failure ? null : result.error // a Failure's cause is somebody else's server
-  if (error && isDatabaseAway(error.cause)) throw unavailable(error.cause)
+  if (error && isPassing(error.cause)) throw unavailable(error.cause)
   return result
 })
 

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aChannel, anOrganisation } from '../builders.ts'
 import { testDatabase } from '../database.ts'
@@ -12,6 +13,7 @@ let site: Site
 let web: Started
 let key: string
 let feed: string
+let channelId: string
 let browser: ReturnType<typeof aBrowser>
 const password = 'a good password'
 const ada = { email: 'ada@example.org', password }
@@ -23,7 +25,8 @@ beforeAll(async () => {
   web = await startWeb(site)
   const own = await anOrganisation(database.db)
   key = own.key
-  feed = `/feeds/${await aChannel(database.db, site.secretKey, { ...own, network: 'feed' })}`
+  channelId = await aChannel(database.db, site.secretKey, { ...own, network: 'feed' })
+  feed = `/feeds/${channelId}`
   browser = aBrowser(site.appUrl)
   expect((await browser.post('/signup', { ...ada, ...works })).status).toBe(302)
 })
@@ -80,6 +83,26 @@ test('when the database is back, so is everything, and nobody was signed out', a
   expect((await browser.get('/settings/account')).status).toBe(200)
   expect((await strange().get(feed)).status).toBe(200)
   expect((await strange().post('/login', ada)).status).toBe(302)
+})
+
+test('a change that loses a deadlock has changed nothing, and says when to try again', async () => {
+  const call = (method: string, path: string, json?: unknown) => callApi(site.appUrl, method, path, { key, json })
+  const [asked, changed] = [1, 2].map((hours) => new Date(Date.now() + hours * 3_600_000).toISOString())
+  const made = await call('POST', '/posts', { type: 'schedule', content: 'x', channelIds: [channelId], date: asked })
+  expect(made.status).toBe(201)
+  const path = `/posts/${made.json.id}`
+  const lost = await database.db.transaction(async (tx) => {
+    await tx.execute(sql`select from graphile_worker._private_jobs for update`)
+    const changing = call('PATCH', path, { date: changed })
+    const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await until(async () => (await database.db.execute(waiting)).length > 0)
+    await tx.execute(sql`select from posts where id = ${made.json.id} for update`) // the change waits longer, so it loses
+    return changing
+  })
+  expectProblem(lost, 503, 'unavailable')
+  expect(lost.headers.get('retry-after')).toBe('5')
+  expect((await call('GET', path)).json.date).toBe(asked)
+  expect((await call('PATCH', path, { date: changed })).json.date).toBe(changed)
 })
 
 test("a network's server that refuses the call is not taken for the database", async () => {
