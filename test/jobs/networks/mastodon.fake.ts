@@ -12,6 +12,10 @@ type Status = {
   media_attachments: unknown[]
 }
 
+type Routes = Parameters<typeof scripted>[0]
+
+const accountId = '11'
+
 export type FakeMastodon = Scripted & {
   code: string // what the consent page hands over
   token: string
@@ -35,7 +39,6 @@ export async function fakeMastodon({
   givesSource = false,
 } = {}): Promise<FakeMastodon> {
   const token = randomUUID()
-  const accountId = '11'
   const statuses: Status[] = []
   const descriptions: string[] = []
   const sources = new Map<string, string>()
@@ -44,10 +47,7 @@ export async function fakeMastodon({
   const now = () => new Date(Date.now() + clock.aheadMs)
   let polls = 0
 
-  const signedIn = (handler: (request: Received) => { status?: number; body: unknown }) => (request: Received) =>
-    request.headers.authorization === `Bearer ${token}`
-      ? handler(request)
-      : { status: 401, body: { error: 'The access token is invalid' } }
+  const signedIn = whoHas(token)
   const upload = signedIn(({ body }) => {
     descriptions.push(/name="description"\r\n\r\n([^\r]*)/.exec(`${body}`)?.[1] ?? '')
     return { status: pollsOfMedia > 0 ? 202 : 200, body: { id: `m${descriptions.length}`, type: 'image', url: null } }
@@ -60,30 +60,8 @@ export async function fakeMastodon({
     return shown
   }
 
-  const routes: Parameters<typeof scripted>[0] = {
-    'POST /api/v1/apps': () => ({ body: { client_id: 'client', client_secret: 'secret' } }),
-    'GET /.well-known/oauth-authorization-server': () =>
-      pkce ? { body: { code_challenge_methods_supported: ['S256'] } } : { status: 404 },
-    'POST /oauth/token': ({ body }) => {
-      const form = new URLSearchParams(`${body}`)
-      const good =
-        form.get('code') === code && form.get('client_secret') === 'secret' && form.has('code_verifier') === pkce
-      return good
-        ? { body: { access_token: token, token_type: 'Bearer' } }
-        : { status: 400, body: { error: 'invalid_grant', error_description: 'The code is not good.' } }
-    },
-    'GET /api/v1/accounts/verify_credentials': signedIn(() => ({
-      body: {
-        id: accountId,
-        username: 'ada',
-        display_name: 'Ada L.',
-        url: 'https://x.test/@ada',
-        avatar: 'https://x.test/a.png',
-      },
-    })),
-    'GET /api/v2/instance': () =>
-      v2 ? { body: { configuration: { statuses: { max_characters: 700 } } } } : { status: 404 },
-    'GET /api/v1/instance': () => ({ body: { max_toot_chars: 900 } }),
+  const routes: Routes = {
+    ...toConnect({ code, token, pkce, v2 }),
     ...(v2 ? { 'POST /api/v2/media': upload } : {}),
     'POST /api/v1/media': upload,
     'GET /api/v1/media/*': signedIn(() => ({ status: ++polls < pollsOfMedia ? 206 : 200, body: { id: 'm1' } })),
@@ -110,6 +88,42 @@ export async function fakeMastodon({
   }
   const server = await scripted(routes, now)
   return Object.assign(clock, server, { token, accountId, statuses, descriptions, show, code })
+}
+
+function whoHas(token: string) {
+  return (handler: (request: Received) => { status?: number; body: unknown }) => (request: Received) =>
+    request.headers.authorization === `Bearer ${token}`
+      ? handler(request)
+      : { status: 401, body: { error: 'The access token is invalid' } }
+}
+
+/** What is asked while an account is connected. `pkce` and `v2`: whether this server is new enough to have them. */
+function toConnect({ code, token, pkce, v2 }: { code: string; token: string; pkce: boolean; v2: boolean }): Routes {
+  return {
+    'POST /api/v1/apps': () => ({ body: { client_id: 'client', client_secret: 'secret' } }),
+    'GET /.well-known/oauth-authorization-server': () =>
+      pkce ? { body: { code_challenge_methods_supported: ['S256'] } } : { status: 404 },
+    'POST /oauth/token': ({ body }) => {
+      const form = new URLSearchParams(`${body}`)
+      const good =
+        form.get('code') === code && form.get('client_secret') === 'secret' && form.has('code_verifier') === pkce
+      return good
+        ? { body: { access_token: token, token_type: 'Bearer' } }
+        : { status: 400, body: { error: 'invalid_grant', error_description: 'The code is not good.' } }
+    },
+    'GET /api/v1/accounts/verify_credentials': whoHas(token)(() => ({
+      body: {
+        id: accountId,
+        username: 'ada',
+        display_name: 'Ada L.',
+        url: 'https://x.test/@ada',
+        avatar: 'https://x.test/a.png',
+      },
+    })),
+    'GET /api/v2/instance': () =>
+      v2 ? { body: { configuration: { statuses: { max_characters: 700 } } } } : { status: 404 },
+    'GET /api/v1/instance': () => ({ body: { max_toot_chars: 900 } }),
+  }
 }
 
 const markdown = new MarkdownIt({ linkify: true })
