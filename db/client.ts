@@ -153,8 +153,8 @@ const Away =
   /^(ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|ETIMEDOUT|CONNECT_TIMEOUT|CONNECTION_(CLOSED|ENDED|DESTROYED)|57P0[1-5]|08\w{3}|53[1-3]00|25006|0A000)$/
 
 /**
- * Whether the same transaction may do better later, and has changed nothing: the database is away, it was too slow, locked
- * or left idle for too long, or it lost a deadlock.
+ * Whether the same transaction may do better later: the database is away, it was too slow, locked or left idle for too long,
+ * or it lost a deadlock. It has changed nothing, unless the connection was lost in its commit: the same again must be safe.
  */
 export function isPassing(error: unknown): boolean {
   return isDatabaseAway(error) || ['57014', '55P03', '25P03', '40P01', '40001'].includes(sqlStateOf(error) ?? '')

@@ -4,6 +4,7 @@ const WaitingAtMost = 4 * 1024 * 1024 // characters: some seconds of a busy proc
 const FailedAgainMs = 1000
 const FullAgainMs = 50 // a pipe whose reader is slow
 const LastTryMs = 500
+const SlowReader = 'the reader is too slow'
 
 /**
  * Writes lines to the file descriptor `fd` in the background, in order, whatever happens behind it: a full disk, a reader
@@ -20,7 +21,7 @@ export class LogSink {
   #chunk: Buffer | null = null // what is being written, or is tried again
   #chunkSize = 0
   #isInFlight = false
-  #reason = 'the reader is too slow'
+  #reason = SlowReader
   #gap = 0
   /** How many lines were dropped so far. */
   dropped = 0
@@ -72,11 +73,13 @@ export class LogSink {
     this.#size -= this.#chunkSize
     const gap = this.#gap
     this.#gap = 0
-    if (gap > 0) this.#onGap(gap, this.#reason)
+    const reason = this.#reason
+    this.#reason = SlowReader
+    if (gap > 0) this.#onGap(gap, reason)
     if (this.#waiting.length > 0 && !this.#chunk) this.#writeNext()
   }
 
-  // A chunk that is in flight is written by libuv before the process is gone.
+  // A chunk that is in flight is written by libuv before the process is gone; on a full pipe its end is lost.
   #writeRest(): void {
     const begun = this.#chunk && !this.#isInFlight ? [this.#chunk] : []
     let rest = Buffer.concat([...begun, Buffer.from(this.#waiting.join(''))])

@@ -40,7 +40,8 @@ export function startProber(url: string, { stuckForMs, onStuck, times = proberTi
   let state: Answering = 'yes' // whoever started the process has just used it
   let answeringSince = performance.now()
 
-  async function probe(): Promise<void> {
+  /** Whether it answered. */
+  async function probe(): Promise<boolean> {
     // In small steps: what passes while this process itself stands still is no silence of the database.
     let stepsLeft = times.answerMs / StepMs
     const silence = setInterval(() => {
@@ -50,9 +51,11 @@ export function startProber(url: string, { stuckForMs, onStuck, times = proberTi
       await within(times.replaceMs, connection.db.execute(sql`select 1`))
       if (state !== 'yes') answeringSince = performance.now()
       state = 'yes'
+      return true
     } catch (error) {
       if (error instanceof TooLate) replace()
       else state = 'unreachable'
+      return false
     } finally {
       clearInterval(silence)
     }
@@ -65,9 +68,9 @@ export function startProber(url: string, { stuckForMs, onStuck, times = proberTi
 
   const probing = (async () => {
     while (!halt.signal.aborted) {
-      await probe()
+      const isAnswered = await probe()
       const stuckMs = Math.min(stuckForMs(), performance.now() - answeringSince)
-      if (state === 'yes' && stuckMs > times.stuckMs) onStuck()
+      if (isAnswered && stuckMs > times.stuckMs) return onStuck()
       await sleep(times.everyMs, undefined, { ref: false, signal: halt.signal }).catch(() => {})
     }
   })()
@@ -82,14 +85,16 @@ export function startProber(url: string, { stuckForMs, onStuck, times = proberTi
   }
 }
 
-class TooLate extends Error {}
+/** An answer that took longer than it may. */
+export class TooLate extends Error {}
 
-async function within<T>(ms: number, asked: Promise<T>): Promise<T> {
+async function within<T>(ms: number, asked: PromiseLike<T>): Promise<T> {
+  const answer = Promise.resolve(asked) // drizzle sends a statement again at each `then`
   const over = new AbortController()
   const late = sleep(ms, undefined, { signal: over.signal }).then(() => {
     throw new TooLate(`The database did not answer within ${ms} ms.`)
   })
   late.catch(() => {}) // aborted, or heard below
-  asked.catch(() => {}) // it may fail when nobody listens any more
-  return Promise.race([asked, late]).finally(() => over.abort())
+  answer.catch(() => {}) // it may fail when nobody listens any more
+  return Promise.race([answer, late]).finally(() => over.abort())
 }

@@ -6,10 +6,11 @@ import { sql } from 'drizzle-orm'
 /** SQL: the line of the database's history: it rises when a standby becomes the primary. */
 export const currentTimeline = sql`('x' || lpad(left(pg_walfile_name(pg_current_wal_lsn()), 8), 8, '0'))::bit(32)::integer`
 
+const place = sql`
+  (select system_identifier::text from pg_control_system()), (select oid::bigint from pg_database where datname = current_database())`
+
 /** SQL: three values. The cluster, the database in it, and the line of its history (https://www.postgresql.org/docs/current/functions-info.html). */
-export const identity = sql`
-  (select system_identifier::text from pg_control_system()), (select oid::bigint from pg_database where datname = current_database()),
-  ${currentTimeline}`
+export const identity = sql`${place}, ${currentTimeline}`
 
 /**
  * SQL: the mark is where it was written. A dump that was restored wrote it anew, in another transaction (`xmin`, which
@@ -20,6 +21,5 @@ export const isMarkWhole = sql`
 
 /** SQL: this is the database that the row `i` of `installation` knows, or it knows none yet. */
 export const isSameDatabase = sql`(${isMarkWhole} and (i.system_identifier is null or (
-  (i.system_identifier, i.database_oid) = (
-    select (select system_identifier::text from pg_control_system()), (select oid::bigint from pg_database where datname = current_database()))
+  (i.system_identifier, i.database_oid) = (select ${place})
   and (i.allows_failover or i.timeline = ${currentTimeline}))))`

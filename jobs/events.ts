@@ -30,7 +30,7 @@ export async function tellAll(tx: Tx, posts: TheirPost[]): Promise<void> {
     tx,
     posts,
     becoming(
-      sql`select distinct organisation_id, id from unnest(${organisationIds}::uuid[], ${ids}::uuid[]) as told (organisation_id, id)`,
+      sql`select distinct organisation_id, id from unnest(${organisationIds}::uuid[], ${ids}::uuid[]) as changed (organisation_id, id)`,
       null,
     ),
   )

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { Db, Tx } from '../db/client.ts'
+import type { Tx } from '../db/client.ts'
 import type { NotClaimed } from './dispatch.ts'
 import { beginLooks, type Looking } from './reconcile.ts'
 import type { Deps } from './session.ts'
@@ -23,9 +23,9 @@ export function beginSomeLooks(deps: Deps, deliveryIds: string[]): Promise<Map<s
   return deps.db.transaction(async (tx) => {
     const due = await lockNetworks(tx, askedIn(deps), deliveryIds)
     const locked = due.flatMap(({ id, isLocked }) => (isLocked ? [id] : []))
-    const placed = await place(tx, askedIn(deps), locked)
+    const placed = await assignPlaces(tx, askedIn(deps), locked)
     const first = placed.flatMap(({ id, why }) => (why === null ? [id] : []))
-    const begun: Map<string, Looking> = await beginLooks({ ...deps, db: tx as unknown as Db }, first)
+    const begun: Map<string, Looking> = await beginLooks(tx, deps, first)
     const others = new Map(placed.map(({ id, why }) => [id, why]))
     return new Map(
       due.map(({ id, isLocked }) => [id, begun.get(id) ?? (isLocked ? (others.get(id) ?? 'nothing') : 'locked')]),
@@ -62,7 +62,7 @@ type Placed = { id: string; why: NotClaimed | null } // null: it may begin
 
 // A statement of its own, after the lock: it sees what was begun before that. What a worker was reading that is gone by now is
 // not being read.
-async function place(tx: Tx, asked: SQL, ids: string[]): Promise<Placed[]> {
+async function assignPlaces(tx: Tx, asked: SQL, ids: string[]): Promise<Placed[]> {
   const rows = await tx.execute<Placed>(sql`
     with busy as materialized (
       select d.id, d.channel_id, d.organisation_id, c.network from deliveries d join channels c on c.id = d.channel_id

@@ -32,7 +32,8 @@ export type Reaped = { dead: string[]; taken: Taken[] }
  * Give a dead worker's deliveries to the living. Safe at any time, in any number of processes.
  *
  * A worker is dead when its advisory lock is free at two looks in a row (the process is gone), or a lease of it is over
- * (its host is). Only the first counts against what it had under way: a delivery whose worker ended three times is given up.
+ * (its host is). Only the first counts against what it had under way, and only when the worker did not announce its end: a
+ * delivery whose worker crashed three times is given up.
  */
 export async function reap({ times, networks, at }: Pick<Deps, 'times' | 'networks' | 'at'>, db: Db): Promise<Reaped> {
   const owners = await findDead(db, times)

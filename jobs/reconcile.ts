@@ -36,8 +36,12 @@ export type Finding =
   | { kind: 'unknowable'; error: DeliveryError }
 
 /** Begin to look for those of these deliveries that are uncertain and whose time to look has come, unless somebody is at it. */
-export async function beginLooks({ db, owner, times }: Deps, deliveryIds: string[]): Promise<Map<string, Looking>> {
-  const rows = await db.execute<Omit<Looking, 'intendedAt'> & { intendedAt: string }>(sql`
+export async function beginLooks(
+  tx: Tx,
+  { owner, times }: Pick<Deps, 'owner' | 'times'>,
+  deliveryIds: string[],
+): Promise<Map<string, Looking>> {
+  const rows = await tx.execute<Omit<Looking, 'intendedAt'> & { intendedAt: string }>(sql`
     with due as materialized (
       select d.id from deliveries d
       where d.id = any(${sql.param(deliveryIds)}::uuid[]) and d.state = 'uncertain' and d.look_at <= now()
@@ -252,8 +256,8 @@ export const UnclearCode = 'cannot_be_read'
 function unclearError({ message, url }: Unclear): DeliveryError {
   const nextStep =
     url === null
-      ? 'Check the account. If the post is there, say it was published. If not, send it again.'
-      : `Is this the post? ${url} – If it is, say it was published. If not, send it again.`
+      ? 'Check the account. If the post is there, choose "It is there". If not, choose "Send again".'
+      : `Is this the post? ${url} – If it is, choose "It is there". If not, choose "Send again".`
   return { code: UnclearCode, message, nextStep }
 }
 

@@ -29,7 +29,7 @@ async function lookCloser(tx: Tx, log: Logger): Promise<void> {
   if (!row) return // a restore is under way; without this row nothing is claimed
   if (!row.isSame) {
     const restored = await afterRestore(tx)
-    log.error(restored, 'this database is a restored backup: nothing is sent until `npm run admin -- resume`')
+    log.error(restored, 'this database was restored or failed over: sending is stopped until `npm run admin -- resume`')
   } else if (row.isRestored) await putPastDueBeforePerson(tx)
   else await tx.execute(sql`update installation set (system_identifier, database_oid, timeline) = (${identity})`)
 }

@@ -62,7 +62,7 @@ function queuePool(connectionString: string, lost: (error: Error) => void): Pool
 
 type Ask = (query: unknown, ...more: unknown[]) => Promise<unknown>
 
-// graphile-worker ends itself at the first deadlock that it loses while it writes down which jobs ended (its issue 636).
+// graphile-worker ends itself at the first deadlock that it loses while it writes down which jobs ended (https://github.com/graphile/worker/issues/636).
 // Whoever wakes several channels locks their jobs as well. The loser of a deadlock has changed nothing: the same again.
 function endAgainAfterDeadlock(client: PoolClient): void {
   const ask = client.query.bind(client) as Ask

@@ -85,7 +85,7 @@ program
 program
   .command('failover <go-on|stop>')
   .description(
-    'When a standby becomes the primary: stop sending until resume (as it is), or go on. Go on only if every commit waits for it.',
+    'Choose what happens after a failover: stop (default) stops sending until resume, go-on keeps sending. Use go-on only with synchronous replication.',
   )
   .action((what) => perform(async ({ db }) => allowFailover(db, isGoOn(what))))
 program
@@ -105,7 +105,7 @@ function reachOf(scope = 'all', name?: string): Reach {
   if (scope === 'all' && name === undefined) return { scope }
   if (scope === 'network' && name !== undefined) return { scope, name }
   if (scope === 'channel' && name !== undefined) return { scope, id: Id.parse(name) }
-  throw new Failure('invalid_request', { detail: 'Say all, network NAME or channel ID.' })
+  throw new Failure('invalid_request', { detail: 'Type all, network NAME or channel ID.' })
 }
 
 function boundOf(typed: string): number | null {
@@ -114,7 +114,7 @@ function boundOf(typed: string): number | null {
 
 function isGoOn(what: string): boolean {
   if (what === 'go-on' || what === 'stop') return what === 'go-on'
-  throw new Failure('invalid_request', { detail: 'Say go-on or stop.' })
+  throw new Failure('invalid_request', { detail: 'Type go-on or stop.' })
 }
 
 async function verify({ db }: Installation) {

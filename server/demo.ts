@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   const [delivery] = post.deliveries
   const lateMs = Date.parse(delivery!.publishedAt!) - due.getTime()
   print(`Due        ${due.toISOString()}`)
-  print(`Published  ${delivery!.publishedAt}, ${lateMs} ms after its hour`)
+  print(`Published  ${delivery!.publishedAt}, ${lateMs} ms after its due time`)
   print(`Read it    ${delivery!.url}`)
   print(`Sign in    ${running.appUrl}/login as ${Email} with the password ${password}`)
   print('The site stays up until Ctrl-C.')
@@ -52,7 +52,7 @@ async function demoOrganisation(
   const { db } = installation
   const password = mintName()
   const accountId = (await accountByEmail(db, Email))?.id ?? (await newAccount(installation))
-  await setPassword(db, accountId, password)
+  await db.transaction((tx) => setPassword(tx, accountId, password))
   const [membership] = await db.select().from(memberships).where(eq(memberships.accountId, accountId))
   const organisationId = membership!.organisationId
   const isDemoKey = and(eq(apiKeys.organisationId, organisationId), eq(apiKeys.name, 'demo'))

@@ -12,7 +12,7 @@ import { removeWebhooksOf } from './webhooks.ts'
 
 const ReplayGraceSeconds = 10 // a retry after a lost answer is no theft
 const UnknownClient = 'The client is unknown or its secret is wrong.'
-const WrongSecret = 'The client secret is wrong, or was replaced and is over.'
+const WrongSecret = 'The client secret is wrong or has expired.'
 const NoSecret = 'No client secret came: send client_secret in the body, or HTTP Basic.'
 
 /** An error of the token, revocation and introspection endpoints (RFC 6749 §5.2). The message is its description: ASCII, echoing nothing. */
@@ -50,14 +50,15 @@ export async function authenticateClient(
   caller: Caller,
 ): Promise<Client> {
   const { endpoint, address } = caller
+  const named: { app: Client | null } = { app: null }
   const client = await boundFailures(db, { perMinute: env.authRateLimit, address }, async () => {
     const app = await clientNamed(db, shown.clientId)
+    named.app = app
     return app && (await hasSecret(db, app, shown.secret)) ? app : null
   })
   if (client) return client
-  const named = await clientNamed(db, shown.clientId)
   const description = shown.secret === null ? NoSecret : WrongSecret
-  if (named) await noteAttempt(db, named, { step: endpoint, outcome: 'invalid_client', description, address })
+  if (named.app) await noteAttempt(db, named.app, { step: endpoint, outcome: 'invalid_client', description, address })
   throw new OAuthError('invalid_client', shown.secret === null ? NoSecret : UnknownClient)
 }
 

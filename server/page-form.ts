@@ -152,13 +152,13 @@ function demandOurName(name: string): void {
   const isShaped = name.length <= NameLength && /^[a-z][\w-]*(\.[a-z\d][\w-]*)?$/i.test(name)
   if (isShaped && !name.split('.').some((step) => step in Object.prototype)) return
   throw new Failure('invalid_request', {
-    detail: 'This form has a field that no page here has. Nothing was saved. Reload the page and try again.',
+    detail: "We don't know one of this form's fields. Nothing was saved. Reload the page and try again.",
   })
 }
 
 function tooMany(): Failure {
   return new Failure('invalid_request', {
-    detail: `A form can have at most ${FieldsAtMost} fields. Nothing was saved. Go back and send fewer.`,
+    detail: `A form can have at most ${FieldsAtMost} fields. Nothing was saved. Go back and remove some.`,
   })
 }
 

@@ -13,7 +13,7 @@ const Product = 'Punctual'
 export async function demandHardToGuess(password: string, { email, names }: Guesses): Promise<void> {
   const common = await commonPasswords()
   const tried = spellingsOf(password)
-  const own = [email, email.split('@')[0]!, ...names, Product].map(lettersOf)
+  const own = [email, email.split('@')[0]!, ...names, Product].map(lettersOf).filter(Boolean)
   if (tried.some((spelling) => own.includes(lettersOf(spelling))))
     throw refusal('Do not use your e-mail address or a name that goes with your account. Choose another password.')
   if (tried.some((spelling) => common.has(spelling)))

@@ -33,7 +33,10 @@ export type Resumed = { resumed: Reach; channelsDue: number; stillPaused: Paused
 export function goOnSending({ db, networks }: Here, operator: Operator, reach: Reach): Promise<Resumed> {
   return db.transaction(async (tx) => {
     const channel = await demandReach(tx, networks, reach)
-    if (reach.scope === 'all') await putPastDueBeforePerson(tx) // what came in since a restore was noticed
+    if (reach.scope === 'all') {
+      await tx.execute(sql`select from installation for no key update`) // before any post, as in jobs/restore.ts
+      await putPastDueBeforePerson(tx) // what came in since a restore was noticed
+    }
     const channelsDue = await resume(tx, reach)
     if (channel?.isPaused) await recordByOperator(tx, operator, { ...deedOn(channel), action: 'channel.resumed' })
     const stillPaused = await pausedIn(tx)

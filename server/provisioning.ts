@@ -23,16 +23,17 @@ export async function createAccountFor(
     organisation: options.organisation,
     name: options.name ?? options.email.split('@')[0],
   })
-  const passwordHash = await hashPassword(wanted.password)
+  const { email, password, name: personName } = wanted
+  if (!(await accountByEmail(db, email)))
+    await demandHardToGuess(password, { email, names: [personName, wanted.organisation] })
+  const passwordHash = await hashPassword(password)
   return db.transaction(async (tx) => {
-    const existing = await accountByEmail(tx, wanted.email)
-    const { email, password, name: personName, organisation } = wanted
-    if (!existing) await demandHardToGuess(password, { email, names: [personName, organisation] })
+    const existing = await accountByEmail(tx, email)
     const accountId = existing?.id ?? (await createAccount(tx, { ...wanted, passwordHash }))
     const organisationId = await createOrganisation(tx, wanted.organisation, accountId)
     const made = {
       organisation: { id: organisationId, name: wanted.organisation },
-      account: { id: accountId, email: existing?.email ?? wanted.email },
+      account: { id: accountId, email: existing?.email ?? email },
     }
     if (!options.apiKey) return made
     const name = 'made by the operator'
@@ -73,6 +74,6 @@ export async function resetPassword({ db }: Installation, { email, password }: {
   if (!person) throw new Failure('not_found', { detail: `There is no account with the e-mail ${email}.` })
   const wanted = SignUp.shape.password.parse(password)
   await demandHardToGuess(wanted, { email: person.email, names: await namesOf(db, person) })
-  await setPassword(db, person.id, wanted)
+  await db.transaction((tx) => setPassword(tx, person.id, wanted))
   return { account: { id: person.id, email: person.email } }
 }

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { type Db, isDatabaseAway } from '../db/client.ts'
 import { isMigrated } from '../db/migrate.ts'
-import type { Prober } from '../db/prober.ts'
+import { type Prober, TooLate } from '../db/prober.ts'
 import { isFree } from '../jobs/pause.ts'
 import { iso } from '../jobs/post-view.ts'
 import type { Phase } from './http.ts'
@@ -43,7 +43,9 @@ async function stateOf(prober: Prober): Promise<State> {
       return { standstill: await standstillIn(db) }
     })
   } catch (error) {
-    return { why: isDatabaseAway(error) ? 'the database cannot be reached' : silent }
+    if (isDatabaseAway(error)) return { why: 'the database cannot be reached' }
+    if (error instanceof TooLate) return { why: silent }
+    throw error
   }
 }
 

@@ -235,7 +235,8 @@ export function parsed(req: IncomingMessage, parser: Writable, reading: Reading 
   let bytes = 0
   const count = (piece: Buffer) => {
     bytes += piece.length
-    if (bytes > most) refuse(new Failure('body_too_large', { detail: `At most ${most} bytes.` }))
+    if (bytes > most)
+      refuse(new Failure('body_too_large', { detail: `The body can have at most ${Math.floor(most / 1024)} KB.` }))
   }
   return new Promise<void>((done, fail) => {
     const end = (error: Error) => {

@@ -17,13 +17,20 @@ export function boundWaiting(
   refuse: (req: Request, res: Response) => void,
 ): RequestHandler {
   const waiting = new Set<Waiting>()
-  setInterval(() => prober.answers() !== 'yes' && waiting.forEach(refuseLate), LookEveryMs).unref()
+  let awaySince: number | null = null
+  setInterval(() => {
+    if (prober.answers() === 'yes') awaySince = null
+    else {
+      awaySince ??= performance.now()
+      waiting.forEach(refuseLate)
+    }
+  }, LookEveryMs).unref()
 
   function refuseLate(one: Waiting): void {
     const { req, res } = one
     if (!req.complete && req.socket.bytesRead !== one.received)
       Object.assign(one, { received: req.socket.bytesRead, since: performance.now() })
-    if (res.headersSent || performance.now() - one.since < WaitAtMostMs) return
+    if (res.headersSent || performance.now() - Math.max(one.since, awaySince ?? 0) < WaitAtMostMs) return
     waiting.delete(one)
     refuse(req, res)
   }

@@ -82,7 +82,7 @@ function publicationOf({ id, url, uri }: Dated) {
 
 function stillSending(): PublishError {
   const message = 'A similar post is being sent on this channel.'
-  return new PublishError('unknown', message, { code: 'cannot_be_read' })
+  return new PublishError('unknown', message, { code: 'cannot_be_listed' })
 }
 
 // A list of strange statuses is no reason for the process to stand still.

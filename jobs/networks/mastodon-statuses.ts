@@ -67,7 +67,7 @@ export async function readBack({ url, connectedAheadMs }: Place, sought: Sought,
   }
   const isOnlyUnsettled = clock.isBefore([...seen.values()].at(-1)!.status.created_at)
   if (isOnlyUnsettled) return readOf(seen, clock, false)
-  throw new PublishError('unknown', `${Name} does not show all of the account's posts.`, { code: 'cannot_be_read' })
+  throw new PublishError('unknown', `${Name} does not show all of the account's posts.`, { code: 'cannot_be_listed' })
 }
 
 async function take(fresh: Status[], seen: Map<string, Seen>, clock: NetworkClock, { since, recorded }: Sought) {

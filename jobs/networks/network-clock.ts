@@ -50,13 +50,14 @@ export function networkClock(since: Date, connectedAheadMs: number | null): Netw
     sawDate(theirsMs, ours) {
       if (theirsMs !== null) after.push(theirsMs - ours.getTime())
     },
-    isBefore: (theirs) => theirs.getTime() < since.getTime() + Math.min(...errors()) - ToleranceMs,
+    isBefore: (theirs) =>
+      errors().length > 0 && theirs.getTime() < since.getTime() + Math.min(...errors()) - ToleranceMs,
     isDoubtful: (theirs) =>
       errors().length === 0 || theirs.getTime() < since.getTime() + Math.max(...errors()) - ToleranceMs,
     isAfter: (theirs) => theirs.getTime() >= since.getTime() + Math.min(...errors()) - SecondsMs,
     isSettled: () => after.length > 0 && (before ?? connectedAheadMs) !== null,
     isItsOwn: () => isItsOwn,
-    isSteady: () => Math.max(...errors()) - Math.min(...errors()) <= ToleranceMs,
+    isSteady: () => errors().length > 0 && Math.max(...errors()) - Math.min(...errors()) <= ToleranceMs,
   }
 }
 

@@ -28,6 +28,19 @@ afterEach(async () => {
   await database.end()
 })
 
+test('the database is asked once a time, on one connection', async () => {
+  const asked = sql`
+    select count(*)::int as connections, max(query_start) as at from pg_stat_activity
+    where datname = current_database() and application_name = 'punctual probe'`
+  const [first] = await database.db.execute<{ at: string }>(asked)
+  await until(async () => {
+    const [now] = await database.db.execute<{ at: string; connections: number }>(asked)
+    return now!.at !== first!.at && now!.connections > 0
+  })
+  const [now] = await database.db.execute<{ connections: number }>(asked)
+  expect(now!.connections).toBe(1)
+})
+
 test('a pool whose connections are dead while a fresh one answers is stuck', async () => {
   way.deafen()
   const hangs = pool.db.execute(sql`select 1`).catch(() => {})

@@ -33,7 +33,7 @@ test('a backup restored into another database sends nothing until it is resumed,
   const worker = await w.worker({ env: { DATABASE_URL: databaseUrl } })
 
   expect(await deliveryOf(restored.db, due.id)).toMatchObject({ state: 'needs_review', error: { code: 'restored' } })
-  expect(worker.log()).toContain('this database is a restored backup')
+  expect(worker.log()).toContain('this database was restored or failed over')
   await restored.db.execute(sql`update deliveries set due_at = now() where id = ${later.id}`)
   await restored.db.execute(
     sql`select graphile_worker.reschedule_jobs(array(select id from graphile_worker.jobs where key = ${later.id}), run_at => now())`,

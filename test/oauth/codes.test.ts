@@ -102,7 +102,7 @@ test('the developer sees why each exchange failed, no secret in it, and the last
     ['token', 'invalid_grant', 'The code was used a moment ago.'],
     ['token', 'ok', null],
     ['token', 'invalid_grant', expect.stringMatching(/^redirect_uri is https:\/\/elsewhere\.example\/, and was http/)],
-    ['token', 'invalid_client', 'The client secret is wrong, or was replaced and is over.'],
+    ['token', 'invalid_client', 'The client secret is wrong or has expired.'],
     ['consent', 'ok', 'Approved for Shop.'],
   ])
   expect(JSON.stringify(attempts)).not.toContain(code)

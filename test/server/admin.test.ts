@@ -117,5 +117,5 @@ test('what is not there is told in a sentence', async () => {
   expect((await admin('limit', 'feed', '0')).refused).toBe('N must be a whole number from 1 to 999999, or none.')
   expect((await admin('overdue', '--limit', 'x')).refused).toBe('--limit must be a whole number from 1 to 999999.')
   for (const words of [['everything'], ['network'], ['channel'], ['all', 'x']])
-    expect((await admin('pause', ...words)).refused).toBe('Say all, network NAME or channel ID.')
+    expect((await admin('pause', ...words)).refused).toBe('Type all, network NAME or channel ID.')
 })

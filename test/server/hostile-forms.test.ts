@@ -96,7 +96,7 @@ describe.each([
   ])('is 400 with a sentence: %s', async (name, value) => {
     const { status, text, costMs } = await sendField(name, value)
     expect([status, await isAlive()]).toEqual([400, true])
-    expect(text).toContain('This form has a field that no page here has')
+    expect(text).toContain("We don't know one of this form's fields")
     expect(costMs).toBeLessThan(ProcessorMs)
   })
 })
