@@ -19,7 +19,7 @@ export type Tx = PgDatabase<PostgresJsQueryResultHKT, Schema, ExtractTablesWithR
 export type Connection = { db: Db; underWay: () => number; stuckForMs: () => number; end: () => Promise<void> }
 
 /** How long PostgreSQL lets a statement run, wait for a lock, and a transaction do nothing, in milliseconds; 0: for ever. */
-type Bounds = { statementMs: number; lockMs: number; idleInTransactionMs: number }
+export type Bounds = { statementMs: number; lockMs: number; idleInTransactionMs: number }
 
 type ConnectOptions = {
   connections: number

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
-import { brief, connect, type Db } from './client.ts'
+import { type Bounds, brief, type Connection, connect, type Db } from './client.ts'
 
 /** How often the database is asked, how soon it must answer, and when a connection, and then the process, is given up. */
 const proberTimes = { everyMs: 1000, answerMs: 1500, replaceMs: 5000, stuckMs: 60_000 }
 
 const StepMs = 50
+const asking: Bounds = { statementMs: 1000, lockMs: 1000, idleInTransactionMs: 1000 } // over before it counts as silence
 
 /** The last line of a process that only another one can replace. */
 export const StuckSentence = 'No query has finished for a minute, but the database answers others. Exiting.'
@@ -16,7 +17,9 @@ export type Answering = 'yes' | 'unreachable' | 'silent'
 /** Whether the database answers, as of a moment ago. */
 export type Prober = {
   answers: () => Answering
-  /** Ask something on a connection that no request can use up. Throws when it takes longer than an answer may. */
+  /** When it last answered, as `performance.now()` has it. */
+  answeredAt: () => number
+  /** Ask something on a connection that neither requests nor the probe use. Throws when it takes longer than an answer may. */
   ask: <T>(question: (db: Db) => Promise<T>) => Promise<T>
   end: () => Promise<void>
 }
@@ -34,11 +37,14 @@ type Watched = {
  * says nothing of the database, nor the other way round. A connection that does not answer is replaced by a fresh one.
  */
 export function startProber(url: string, { stuckForMs, onStuck, times = proberTimes }: Watched): Prober {
-  const open = () => connect(url, { connections: 2, name: 'probe', bounds: brief })
+  const open = (bounds: Bounds) => connect(url, { connections: 1, name: 'probe', bounds })
   const halt = new AbortController()
-  let connection = open()
+  let connection = open(brief)
+  let questions: Connection | null = null
   let state: Answering = 'yes' // whoever started the process has just used it
   let answeringSince = performance.now()
+  let answeredAt = answeringSince
+  let wasStuck = false
 
   /** Whether it answered. */
   async function probe(): Promise<boolean> {
@@ -49,40 +55,59 @@ export function startProber(url: string, { stuckForMs, onStuck, times = proberTi
     }, StepMs)
     try {
       await within(times.replaceMs, connection.db.execute(sql`select 1`))
+      answeredAt = performance.now()
       if (state !== 'yes') answeringSince = performance.now()
       state = 'yes'
       return true
     } catch (error) {
-      if (error instanceof TooLate) replace()
-      else state = 'unreachable'
+      if (error instanceof TooLate) {
+        forget(connection)
+        connection = open(brief)
+      } else state = 'unreachable'
       return false
     } finally {
       clearInterval(silence)
     }
   }
 
-  function replace(): void {
-    connection.end().catch(() => {}) // its last words are of no use
-    connection = open()
+  async function ask<T>(question: (db: Db) => Promise<T>): Promise<T> {
+    questions ??= open(asking)
+    const asked = questions
+    try {
+      return await within(times.answerMs, question(asked.db))
+    } catch (error) {
+      if (error instanceof TooLate) {
+        forget(asked)
+        questions = null
+      }
+      throw error
+    }
   }
 
   const probing = (async () => {
     while (!halt.signal.aborted) {
       const isAnswered = await probe()
       const stuckMs = Math.min(stuckForMs(), performance.now() - answeringSince)
-      if (isAnswered && stuckMs > times.stuckMs) return onStuck()
+      const isStuck = isAnswered && stuckMs > times.stuckMs
+      if (isStuck && wasStuck) return onStuck() // twice: this process may have stood still, with all answers yet to be read
+      wasStuck = isStuck
       await sleep(times.everyMs, undefined, { ref: false, signal: halt.signal }).catch(() => {})
     }
   })()
   return {
     answers: () => state,
-    ask: (question) => within(times.answerMs, question(connection.db)),
+    answeredAt: () => answeredAt,
+    ask,
     async end() {
       halt.abort()
       await Promise.race([probing, sleep(times.answerMs, undefined, { ref: false })])
-      await connection.end()
+      await Promise.all([connection.end(), questions?.end()])
     },
   }
+}
+
+function forget(connection: Connection): void {
+  connection.end().catch(() => {}) // its last words are of no use
 }
 
 /** An answer that took longer than it may. */

@@ -171,6 +171,7 @@ export const channels = pgTable(
   (t) => [
     unique('channels_remote_account').on(t.organisationId, t.network, t.remoteAccount),
     unique('channels_organisation').on(t.organisationId, t.id), // what deliveries refer to
+    index('channels_account').on(t.network, t.remoteAccount), // readings: organisations may share an account
     // Whose credential is still to be erased.
     index('channels_to_erase').on(t.id).where(sql`status = 'disconnected' and credential is not null`),
   ],

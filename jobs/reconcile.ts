@@ -90,7 +90,7 @@ async function findingOf(deps: Deps, looking: Looking): Promise<Finding> {
   }
 }
 
-/** Other open deliveries of a channel that a reading compares. With more, nothing that is seen is surely this one. */
+/** Other open deliveries of an account that a reading compares. With more, nothing that is seen is surely this one. */
 const OthersAtMost = 30
 
 type Found = Publication | Unclear | null
@@ -128,11 +128,17 @@ async function databaseClock(db: Db): Promise<() => Date> {
   return () => new Date(Date.now() - aheadMs)
 }
 
-async function recordedOf(db: Db, { id, channelId }: Looking, remoteIds: string[]): Promise<Map<string, Recorded>> {
+// SQL: the channels of the account that is read. Other organisations may have connected it too: what it shows may be theirs.
+// Nothing of theirs is shown to anybody.
+function onAccount({ network, remoteAccount }: Looking): SQL {
+  return sql`channel_id in (select c.id from channels c where c.network = ${network} and c.remote_account = ${remoteAccount})`
+}
+
+async function recordedOf(db: Db, looking: Looking, remoteIds: string[]): Promise<Map<string, Recorded>> {
   const rows = await db.execute<{ remoteId: string; sentAt: string; recordedAt: string }>(sql`
     select d.remote_id as "remoteId", coalesce(a.intended_at, d.published_at) as "sentAt", d.published_at as "recordedAt"
     from deliveries d left join attempts a on a.delivery_id = d.id and a.no = d.attempt_no
-    where d.channel_id = ${channelId} and d.id <> ${id} and d.published_at is not null
+    where d.${onAccount(looking)} and d.id <> ${looking.id} and d.published_at is not null
       and d.remote_id = any(${sql.param(remoteIds)}::text[])`)
   return new Map(
     [...rows].map(({ remoteId, sentAt, recordedAt }) => [
@@ -144,12 +150,12 @@ async function recordedOf(db: Db, { id, channelId }: Looking, remoteIds: string[
 
 // One that a person is asked about is still open: what they are shown must not be recorded for another meanwhile. And of one
 // that they called published, or cancelled, nobody knows which status it is: it may be the one that is seen.
-async function othersOf({ db, times }: Deps, { id, channelId, intendedAt }: Looking): Promise<Other[] | null> {
+async function othersOf({ db, times }: Deps, looking: Looking): Promise<Other[] | null> {
   const rows = await db.execute<{ prepared: string; isUnderWay: boolean }>(sql`
     select d.prepared, d.state = 'sending' as "isUnderWay"
     from deliveries d join attempts a on a.delivery_id = d.id and a.no = d.attempt_no
-    where d.channel_id = ${channelId} and d.id <> ${id} and d.prepared is not null
-      and (d.state in ('sending', 'uncertain') or (a.intended_at > ${intendedAt.toISOString()}::timestamptz - ${ms(times.giveUpMs)}
+    where d.${onAccount(looking)} and d.id <> ${looking.id} and d.prepared is not null
+      and (d.state in ('sending', 'uncertain') or (a.intended_at > ${looking.intendedAt.toISOString()}::timestamptz - ${ms(times.giveUpMs)}
         and (d.state = 'needs_review' and d.maybe_out or d.state in ('published', 'cancelled') and d.remote_id is null)))
     limit ${OthersAtMost + 1}`)
   if (rows.length > OthersAtMost) return null

@@ -28,7 +28,7 @@ export type Serving = {
   build: RemixBuild
   publicDir: string // static files: `build/` in it never changes under a name
   metrics: WebMetrics | null // null: nobody asks for them
-  prober: Pick<Prober, 'answers'>
+  prober: Pick<Prober, 'answers' | 'answeredAt'>
   ready: () => Promise<Readiness>
   phase: () => Phase
 }

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { type Db, isDatabaseAway } from '../db/client.ts'
+import { type Db, isDatabaseAway, isPassing, sqlStateOf } from '../db/client.ts'
 import { isMigrated } from '../db/migrate.ts'
 import { type Prober, TooLate } from '../db/prober.ts'
 import { isFree } from '../jobs/pause.ts'
@@ -45,7 +45,9 @@ async function stateOf(prober: Prober): Promise<State> {
   } catch (error) {
     if (isDatabaseAway(error)) return { why: 'the database cannot be reached' }
     if (error instanceof TooLate) return { why: silent }
-    throw error
+    if (isPassing(error))
+      return { standstill: 'whether posts go out is not known: a table is locked, or the database is slow' }
+    return { why: `the database answers with an error (${sqlStateOf(error) ?? 'unknown'})` }
   }
 }
 

@@ -160,7 +160,7 @@ const faultCures: Record<string, string> = {
 /** What a developer does about each failure that the public API can answer with. */
 const cures: Partial<Record<FailureCode, string>> = {
   invalid_request:
-    'Read `errors`: each names the place and what is wrong there. A misspelt member is refused, so that it never passes unseen.',
+    'Read `errors`: each names the place and what is wrong there. A misspelt member is refused, so that it never passes unseen. `errors` has the first 100; a JSON body may have 10,000 values.',
   unauthenticated:
     'Send the key or token as the value of the Authorization header, whole and unchanged. If it was revoked, has expired or its app was deleted, make another; `detail` says which it looks like.',
   insufficient_scope: 'Make a key with the scope that `detail` names, or ask for it when your app is authorised.',

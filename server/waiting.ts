@@ -13,24 +13,17 @@ type Waiting = { req: Request; res: Response; since: number; received: number }
  * What was under way goes on too, and its end is not told: the database may do it once it answers again.
  */
 export function boundWaiting(
-  prober: Pick<Prober, 'answers'>,
+  prober: Pick<Prober, 'answers' | 'answeredAt'>,
   refuse: (req: Request, res: Response) => void,
 ): RequestHandler {
   const waiting = new Set<Waiting>()
-  let awaySince: number | null = null
-  setInterval(() => {
-    if (prober.answers() === 'yes') awaySince = null
-    else {
-      awaySince ??= performance.now()
-      waiting.forEach(refuseLate)
-    }
-  }, LookEveryMs).unref()
+  setInterval(() => prober.answers() !== 'yes' && waiting.forEach(refuseLate), LookEveryMs).unref()
 
   function refuseLate(one: Waiting): void {
     const { req, res } = one
     if (!req.complete && req.socket.bytesRead !== one.received)
       Object.assign(one, { received: req.socket.bytesRead, since: performance.now() })
-    if (res.headersSent || performance.now() - Math.max(one.since, awaySince ?? 0) < WaitAtMostMs) return
+    if (res.headersSent || performance.now() - Math.max(one.since, prober.answeredAt()) < WaitAtMostMs) return
     waiting.delete(one)
     refuse(req, res)
   }

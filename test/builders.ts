@@ -36,10 +36,17 @@ export async function aPhoto({ width = 9, height = 9 } = {}): Promise<Buffer<Arr
 export async function aChannel(
   db: Db,
   secretKey: Buffer,
-  wanted: { organisationId: string; network: string; token?: string; credential?: Record<string, unknown> },
+  wanted: {
+    organisationId: string
+    network: string
+    token?: string
+    credential?: Record<string, unknown>
+    remoteAccount?: string
+  },
 ): Promise<string> {
   const { organisationId, network, token = 'good', credential: kept = { token } } = wanted
   const id = uuidv7()
+  const remoteAccount = wanted.remoteAccount ?? id
   const credential = seal([secretKey], credentialPlace({ channelId: id, organisationId }), JSON.stringify(kept))
   const limits = {
     textLength: 500,
@@ -47,9 +54,7 @@ export async function aChannel(
     mediaCount: 4,
     mediaTypes: ['image/jpeg', 'image/png'],
   }
-  await db
-    .insert(channels)
-    .values({ id, organisationId, network, remoteAccount: id, name: network, limits, credential })
+  await db.insert(channels).values({ id, organisationId, network, remoteAccount, name: network, limits, credential })
   return id
 }
 

@@ -10,7 +10,8 @@ const MostPages = 100
 const MostOfAPage = 400 // what a server gives beyond that is asked for again
 const MostBytes = 40 * 1024 * 1024 // of all pages
 
-// snac2 answers its 256 newest whatever `limit` and `max_id` ask for: as many as this may be a list that was cut off.
+// snac2 answers its 256 newest whatever `limit` and `max_id` ask for: as many as this may be a list that was cut off. So may
+// a page that is full, and comes again instead of the next.
 const PerhapsCutOff = 200
 
 const Status = z.object({
@@ -60,7 +61,7 @@ export async function readBack({ url, connectedAheadMs }: Place, sought: Sought,
     const fresh = statuses.filter(({ id }) => !seen.has(id))
     await take(fresh, seen, clock, sought)
     const oldest = fresh.at(-1)
-    if (!oldest && statuses.length >= PerhapsCutOff) break
+    if (!oldest && (statuses.length >= PerhapsCutOff || statuses.length === PageSize)) break
     if (!oldest) return readOf(seen, clock, true)
     if (isFarEnough(clock, seen.get(oldest.id)!)) return readOf(seen, clock, true)
     page = `${url}?limit=${PageSize}&max_id=${encodeURIComponent(oldest.id)}`

@@ -7,6 +7,7 @@ export type Match = 'same' | 'like' | 'other'
 const LikeFrom = 0.4
 
 const MarkdownCharactersAtMost = 10_000 // longer texts are compared as they are
+const Dear = 'table' // 2,000 characters can make 65,536 cells
 const ComparedCharactersAtMost = 20_000
 
 // More than any server makes of a text: what is longer is another one.
@@ -27,7 +28,7 @@ export async function ownText(text: string): Promise<OwnText> {
   if (text.length <= MarkdownCharactersAtMost) {
     const { default: Markdown } = await import('markdown-it') // only where a post is looked for
     for (const html of [false, true]) {
-      shown.push(...visibleTexts(new Markdown({ html, linkify: true }).render(text), everyWay))
+      shown.push(...visibleTexts(new Markdown({ html, linkify: true }).disable(Dear).render(text), everyWay))
     }
   }
   const forms = [...new Set(shown.map(coreOf))]

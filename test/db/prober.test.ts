@@ -68,6 +68,15 @@ test('a database that refuses is away, and answers again once it is back', async
   await until(() => prober.answers() === 'yes')
 })
 
+test('questions that take too long end by themselves, and say nothing of the database', async () => {
+  const slow = () => prober.ask((db) => db.execute(sql`select pg_sleep(60)`))
+  for (let i = 0; i < 5; i++) {
+    await expect(slow()).rejects.toThrow()
+    expect(prober.answers()).toBe('yes')
+  }
+  await expect(prober.ask((db) => db.execute(sql`select 1`))).resolves.toHaveLength(1)
+})
+
 test('a slow statement says nothing of the database, and one after another is no standstill', async () => {
   const slow = pool.db.transaction(async (tx) => {
     for (let i = 0; i < 8; i++) {

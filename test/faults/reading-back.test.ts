@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
-import { aChannel, aDelivery } from '../builders.ts'
+import { aChannel, aDelivery, anOrganisation } from '../builders.ts'
 import { type FakeMastodon, fakeMastodon } from '../jobs/networks/mastodon.fake.ts'
 import { texts } from '../jobs/networks/texts-to-recognise.json' with { type: 'json' }
 import { until } from '../processes.ts'
@@ -25,10 +25,14 @@ async function account(context: TestContext, { aheadMs = 0, like }: Way = {}): P
   const server = await fakeMastodon(like ? { like } : {})
   context.onTestFinished(server.close)
   server.aheadMs = aheadMs
-  const { url: instance, token, accountId } = server
-  const credential = { instance, token, accountId, clockAheadMs: aheadMs }
-  const { organisationId } = w
-  const channelId = await aChannel(w.db, w.site.secretKey, { organisationId, network: 'mastodon', credential })
+  return channelOn(server, w.organisationId)
+}
+
+async function channelOn(server: FakeMastodon, organisationId: string): Promise<Account> {
+  const { url: instance, token, accountId, aheadMs: clockAheadMs } = server
+  const credential = { instance, token, accountId, clockAheadMs }
+  const [network, remoteAccount] = ['mastodon', `${instance}/${accountId}`]
+  const channelId = await aChannel(w.db, w.site.secretKey, { organisationId, network, credential, remoteAccount })
   const post = (text: string) => aDelivery(w.db, { organisationId, channelId, dueAt: new Date(), text })
   return { server, channelId, post }
 }
@@ -125,6 +129,17 @@ describe.concurrent('two posts of the same text', () => {
     const it = await account(context)
     it.server.next(Send, 'reset before', 'reset after')
     const ids = [await it.post('Good morning'), await it.post('Good morning')]
+    await untilEnded(w, ids)
+    await assertOneEach(it, ids)
+  })
+
+  test('of two organisations with the same account, of which one never arrived: no status is recorded for both', async (context) => {
+    const it = await account(context)
+    const theirs = await channelOn(it.server, (await anOrganisation(w.db)).organisationId)
+    const ours = await it.post('Good morning')
+    await untilEnded(w, [ours])
+    it.server.next(Send, 'reset before')
+    const ids = [ours, await theirs.post('Good morning')]
     await untilEnded(w, ids)
     await assertOneEach(it, ids)
   })

@@ -187,7 +187,7 @@ test.each(['token', 'revoke', 'introspect'])(
       build: {} as never,
       publicDir: '/none',
       metrics: null,
-      prober: { answers: () => 'yes' as const },
+      prober: { answers: () => 'yes' as const, answeredAt: () => performance.now() },
       ready: async () => ({ status: 200 as const, text: 'ready' }),
       phase: () => 'closing' as const,
     }

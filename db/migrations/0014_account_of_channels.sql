@@ -1,0 +1,1 @@
+CREATE INDEX "channels_account" ON "channels" USING btree ("network","remote_account");
