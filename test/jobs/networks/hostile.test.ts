@@ -58,6 +58,12 @@ describe('a Mastodon server that answers whatever it likes costs little', () => 
     await each(it.server, 'POST /api/v2/media', () => mastodon.prepare({ text: 'x', media }, 'key', it.session))
   })
 
+  test('to a reading for a text of ours that Markdown makes much of', async () => {
+    const table = `${'a|'.repeat(1200)}\n${'-|'.repeat(1200)}\n${'a\n'.repeat(2500)}`
+    it.server.show({ content: '<p>Something else</p>' })
+    await costsLittle('a table of ours', () => find(it, lost(table)))
+  })
+
   test('to a reading', async () => {
     const route = `GET /api/v1/accounts/${it.server.accountId}/statuses`
     const sought = lost('An ordinary text that is looked for, with a link: https://example.com/a?b=c')
