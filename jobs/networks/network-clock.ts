@@ -18,7 +18,7 @@ export type NetworkClock = {
   sawDate: (theirsMs: number | null, ours: Date) => void
   /** Whether what the network dates so is older than the send, whichever of the clock's errors is true. */
   isBefore: (theirs: Date) => boolean
-  /** Whether it may be older or younger, because the clock jumped. */
+  /** Whether it may be older or younger: the clock jumped, or was never seen and does not date it between the send and now. */
   isDoubtful: (theirs: Date) => boolean
   /** The clock was seen before the send and after it: `isBefore` can be relied on. */
   isSettled: () => boolean
@@ -35,6 +35,7 @@ export function networkClock(since: Date, connectedAheadMs: number | null): Netw
   let before: number | null = null
   let newestSentAt = Number.NEGATIVE_INFINITY
   const after: number[] = []
+  let askedAt = since
   const errors = () => [...(before === null ? known(connectedAheadMs) : [before]), ...after]
   let isItsOwn = false
   return {
@@ -48,12 +49,15 @@ export function networkClock(since: Date, connectedAheadMs: number | null): Netw
       }
     },
     sawDate(theirsMs, ours) {
+      askedAt = ours
       if (theirsMs !== null) after.push(theirsMs - ours.getTime())
     },
     isBefore: (theirs) =>
       errors().length > 0 && theirs.getTime() < since.getTime() + Math.min(...errors()) - ToleranceMs,
     isDoubtful: (theirs) =>
-      errors().length === 0 || theirs.getTime() < since.getTime() + Math.max(...errors()) - ToleranceMs,
+      errors().length === 0
+        ? theirs.getTime() < since.getTime() - SecondsMs || theirs.getTime() > askedAt.getTime() + SecondsMs
+        : theirs.getTime() < since.getTime() + Math.max(...errors()) - ToleranceMs,
     isAfter: (theirs) => theirs.getTime() >= since.getTime() + Math.min(...errors()) - SecondsMs,
     isSettled: () => after.length > 0 && (before ?? connectedAheadMs) !== null,
     isItsOwn: () => isItsOwn,
