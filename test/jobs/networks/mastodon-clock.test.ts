@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Recorded } from '../../../jobs/networks/network.ts'
+import { networkClock } from '../../../jobs/networks/network-clock.ts'
 import { lost, type MastodonStand, reading, type Sought, stand } from './mastodon.stand.ts'
 
 // Instants of a network are compared with instants of that network only.
@@ -173,4 +174,13 @@ test('a proxy’s clock says nothing of its server’s: an equal text that looks
   const at = new Date(Date.now() - 180 * Minute).toISOString()
   it.server.show({ content: Text, created_at: at })
   expect(await reading(it, lost(Text))).toBe('unclear')
+})
+
+test('of a server that never says what time it is, only what it dates between the send and now is surely younger', () => {
+  const since = new Date()
+  const after = (ms: number) => new Date(since.getTime() + ms)
+  const clock = networkClock(since, null)
+  clock.sawDate(null, after(5000))
+  const isDoubtful = [-60_000, -5000, 1000, 4000, 60_000].map((ms) => clock.isDoubtful(after(ms)))
+  expect(isDoubtful).toEqual([true, false, false, false, true])
 })
