@@ -188,8 +188,10 @@ describe('The whole product', () => {
       },
     ]
     const posts = await Promise.all(
-      sends.map(({ channel }) => {
-        const content = `In the middle of it https://example.com/${randomUUID()}`
+      sends.map(({ channel }, i) => {
+        // Nothing like each other: they are on one account by three ways, and what is like another is never called absent.
+        const opening = ['The harbour opens at noon', 'Soup with bread for lunch', 'We moved our workshop'][i]
+        const content = `${opening} https://example.com/${randomUUID()}`
         return api<Post>('POST', '/posts', { type: 'now', content, channelIds: [channel] })
       }),
     )
