@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,11 +15,20 @@ export async function startS3() {
   const lax = new S3rver({ directory, silent: true, allowMismatchedSignatures: true })
   const [answer, answerList] = [strict.callback(), lax.callback()]
   const seen: string[] = []
+  // It writes an object over the one that is there, so two at once would be mixed. S3 puts one in the place of the other, whole.
+  const putting = new Map<string, Promise<void>>()
+  const inTurn = async (key: string, req: IncomingMessage, res: ServerResponse) => {
+    const before = putting.get(key)
+    putting.set(key, new Promise<void>((done) => res.once('close', done)))
+    await before
+    answer(req, res)
+  }
   const server = createServer((req, res) => {
     seen.push(`${req.method} ${req.url}`)
     // An upload is not aborted here: it has no method for that. All that can be seen is that it was asked for.
     if (req.method === 'DELETE' && req.url?.includes('uploadId=')) res.writeHead(204).end()
     else if (req.url?.startsWith('/punctual/?list-type=2')) answerList(req, res)
+    else if (req.method === 'PUT') void inTurn(req.url?.split('?')[0] ?? '', req, res)
     else answer(req, res)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
