@@ -6,22 +6,19 @@ import { scopes } from '../../server/forms.ts'
 import { digest, mintAccessToken } from '../../server/secrets.ts'
 import { aDelivery, aPhoto } from '../builders.ts'
 import { listening } from '../jobs/loopback.ts'
-import { type Site, type Started, startWeb, testSite, until } from '../processes.ts'
-import { type Answer, callApi, expectProblem, openWeb, type Web } from './web.ts'
+import { until } from '../processes.ts'
+import { type Answer, type Beside, callApi, expectProblem, openBeside, openWeb, type Web } from './web.ts'
 
 let w: Web
-let otherSite: Site
-let other: Started
+let other: Beside
 let channelId: string
 beforeAll(async () => {
   w = await openWeb()
-  otherSite = await testSite(w.site.databaseUrl)
-  other = await startWeb(otherSite)
+  other = await openBeside(w)
   channelId = await w.channel()
 })
 afterAll(async () => {
-  await other.stop()
-  await otherSite.end()
+  await other.end()
   await w.end()
 })
 
@@ -32,7 +29,7 @@ const draft = () => ({ type: 'draft', content: 'hello', channelIds: [channelId] 
 /** POST under an Idempotency-Key, at one of the two processes. */
 function ask(idempotencyKey: string, { path, json, key = w.key }: Ask, i = 0): Promise<Answer> {
   const headers = { 'idempotency-key': idempotencyKey }
-  return callApi(i % 2 ? w.site.appUrl : otherSite.appUrl, 'POST', path, { key, json, headers })
+  return callApi(i % 2 ? w.site.appUrl : other.site.appUrl, 'POST', path, { key, json, headers })
 }
 
 const fiftyOf = (idempotencyKey: string, what: Ask) =>

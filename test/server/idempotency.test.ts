@@ -2,22 +2,18 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { idempotencyKeys, posts } from '../../db/schema.ts'
 import { anOrganisation } from '../builders.ts'
-import { type Site, type Started, startWeb, testSite } from '../processes.ts'
-import { type Answer, callApi, expectProblem, faultsOf, openWeb, type Web } from './web.ts'
+import { type Answer, type Beside, callApi, expectProblem, faultsOf, openBeside, openWeb, type Web } from './web.ts'
 
 let w: Web
-let otherSite: Site
-let other: Started
+let other: Beside
 let channelId: string
 beforeAll(async () => {
   w = await openWeb()
-  otherSite = await testSite(w.site.databaseUrl)
-  other = await startWeb(otherSite)
+  other = await openBeside(w)
   channelId = await w.channel()
 })
 afterAll(async () => {
-  await other.stop()
-  await otherSite.end()
+  await other.end()
   await w.end()
 })
 
@@ -77,7 +73,7 @@ test('50 requests at once with one key over two processes make one post, and get
     const count = await countOf()
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) =>
-        callApi(i % 2 ? w.site.appUrl : otherSite.appUrl, 'POST', '/posts', {
+        callApi(i % 2 ? w.site.appUrl : other.site.appUrl, 'POST', '/posts', {
           ...{ key: w.key, json: body(), headers: { 'idempotency-key': key } },
         }),
       ),

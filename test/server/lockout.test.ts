@@ -1,9 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { throttles } from '../../db/schema.ts'
-import { type Site, type Started, startWeb, testSite } from '../processes.ts'
 import { aBrowser } from './browser.ts'
-import { openWeb, type Web } from './web.ts'
+import { type Beside, openBeside, openWeb, type Web } from './web.ts'
 
 // Somebody tries passwords for as long as they like; the owner of the account signs in all the same.
 
@@ -13,21 +12,18 @@ const email = 'ada@example.org'
 const settings = { TRUST_PROXY: '1', AUTH_RATE_LIMIT: '1000' }
 
 let w: Web
-let otherSite: Site
-let other: Started
+let other: Beside
 let home: ReturnType<typeof aBrowser> // where Ada signed up
 beforeAll(async () => {
   w = await openWeb(settings)
-  otherSite = await testSite(w.site.databaseUrl, settings)
-  other = await startWeb(otherSite)
+  other = await openBeside(w, settings)
   home = browserAt('198.51.100.1')
   const person = { name: 'Ada', email, password, organisation: 'Works' }
   expect((await home.post('/signup', person)).status).toBe(302)
 })
 beforeEach(() => w.db.delete(throttles))
 afterAll(async () => {
-  await other.stop()
-  await otherSite.end()
+  await other.end()
   await w.end()
 })
 
@@ -58,7 +54,7 @@ async function wrongOf(tries: ReturnType<typeof tryFrom>[]): Promise<number> {
 }
 
 const burst = (count: number, addressOf: (i: number) => string) =>
-  Array.from({ length: count }, (_, i) => tryFrom(addressOf(i), `wrong ${i}`, { site: i % 2 ? w.site : otherSite }))
+  Array.from({ length: count }, (_, i) => tryFrom(addressOf(i), `wrong ${i}`, { site: i % 2 ? w.site : other.site }))
 
 /** The delay of the account after so many failures; from the sixth on each waits twice as long, up to a minute. */
 const delays = [1, 2, 4, 8, 16, 32, 60, 60, 60]

@@ -1,27 +1,24 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { throttles } from '../../db/schema.ts'
-import { type Site, type Started, startWeb, testSite, until } from '../processes.ts'
+import { type Site, until } from '../processes.ts'
 import { aBrowser } from './browser.ts'
-import { callApi, openWeb, type Web } from './web.ts'
+import { type Beside, callApi, openBeside, openWeb, type Web } from './web.ts'
 
 const AMinute = 3 // failures from one address
 const password = 'a good password'
 const email = 'ada@example.org'
 
 let w: Web
-let otherSite: Site
-let other: Started
+let other: Beside
 beforeAll(async () => {
   const limit = { AUTH_RATE_LIMIT: String(AMinute) }
   w = await openWeb(limit)
-  otherSite = await testSite(w.site.databaseUrl, limit)
-  other = await startWeb(otherSite)
+  other = await openBeside(w, limit)
   expect((await signUp(w.site, email)).status).toBe(302)
 })
 beforeEach(() => w.db.delete(throttles))
 afterAll(async () => {
-  await other.stop()
-  await otherSite.end()
+  await other.end()
   await w.end()
 })
 
@@ -33,13 +30,13 @@ const signUp = (site: Site, as: string) =>
 
 test('failures are counted for all web processes together: past the limit even the right password waits', async () => {
   expect(await signIn(w.site, 'wrong')).toBe(401)
-  expect(await signIn(otherSite, 'wrong', 'nobody@example.org')).toBe(401)
+  expect(await signIn(other.site, 'wrong', 'nobody@example.org')).toBe(401)
   expect(await signIn(w.site, 'wrong')).toBe(401)
-  expect([await signIn(otherSite), await signIn(w.site)]).toEqual([429, 429])
+  expect([await signIn(other.site), await signIn(w.site)]).toEqual([429, 429])
 })
 
 test('a burst is counted before any password is looked at', async () => {
-  const statuses = await Promise.all(Array.from({ length: 20 }, (_, i) => signIn(i % 2 ? w.site : otherSite, 'wrong')))
+  const statuses = await Promise.all(Array.from({ length: 20 }, (_, i) => signIn(i % 2 ? w.site : other.site, 'wrong')))
   expect(statuses.filter((status) => status === 401)).toHaveLength(AMinute)
   expect(statuses.filter((status) => status === 429)).toHaveLength(20 - AMinute)
 })
@@ -82,20 +79,20 @@ test('API credentials, clients of OAuth, sign-ins and sign-ups have counters of 
 
 test('X-Forwarded-For without TRUST_PROXY is warned of once a process', async () => {
   const warnings = () =>
-    other
+    other.web
       .log()
       .split('\n')
       .filter((line) => line.includes('TRUST_PROXY is 0'))
   expect(warnings()).toHaveLength(0)
-  for (let i = 0; i < 3; i++) await fetch(`${otherSite.appUrl}/login`, { headers: { 'x-forwarded-for': '192.0.2.1' } })
+  for (let i = 0; i < 3; i++) await fetch(`${other.site.appUrl}/login`, { headers: { 'x-forwarded-for': '192.0.2.1' } })
   await until(() => warnings().length > 0)
-  await fetch(`${otherSite.appUrl}/login`, { headers: { 'x-forwarded-for': '192.0.2.1' } })
+  await fetch(`${other.site.appUrl}/login`, { headers: { 'x-forwarded-for': '192.0.2.1' } })
   expect(warnings()).toHaveLength(1)
   expect(JSON.parse(warnings()[0]!)).toMatchObject({ level: expect.toSatisfy((level) => [40, 'warn'].includes(level)) })
 })
 
 test('an address makes so many accounts an hour, with all web processes together; who asks for one too many is told when', async () => {
-  const tried = Array.from({ length: 10 }, (_, i) => signUp(i % 2 ? w.site : otherSite, `person${i}@example.org`))
+  const tried = Array.from({ length: 10 }, (_, i) => signUp(i % 2 ? w.site : other.site, `person${i}@example.org`))
   const answers = await Promise.all(tried)
   expect(answers.filter(({ status }) => status === 302)).toHaveLength(AMinute)
   const refused = answers.filter(({ status }) => status === 429)

@@ -49,6 +49,22 @@ export async function openWeb(extra: Record<string, string> = {}) {
 
 export type Web = Awaited<ReturnType<typeof openWeb>>
 
+/** A second web process on the database of `w`. It ends before `w` does. */
+export async function openBeside(w: Web, extra: Record<string, string> = {}) {
+  const site = await testSite(w.site.databaseUrl, extra)
+  const web = await startWeb(site)
+  return {
+    site,
+    web,
+    async end() {
+      await web.stop()
+      await site.end()
+    },
+  }
+}
+
+export type Beside = Awaited<ReturnType<typeof openBeside>>
+
 /** What openWeb opens, with a channel, for all tests of a file: filled before the first, ended after the last. */
 export function webWithChannel(): Web & { channelId: string } {
   const w = {} as Web & { channelId: string }
