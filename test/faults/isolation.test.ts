@@ -5,7 +5,7 @@ import type { Db } from '../../db/client.ts'
 import { aKeyOfAllScopes, anOrganisation } from '../builders.ts'
 import { type Cluster, startCluster } from '../cluster.ts'
 import { testDatabase } from '../database.ts'
-import { startWeb, testSite, until } from '../processes.ts'
+import { type Started, startWeb, testSite, until } from '../processes.ts'
 import { type Answer, callApi } from '../server/web.ts'
 import { type Chance, chanceOf } from '../storm/chance.ts'
 import { untilPublished, type World, world } from '../world.ts'
@@ -62,8 +62,7 @@ test('every answer belongs to its asker or is an error, and none hangs, whatever
       [...ids].map(({ id }) => id),
     )
     await assertInvariants(w, { lostAfterMs: 60_000 })
-    const ended = await Promise.race([...webs, ...workers].map(({ ended }) => ended).concat(sleep(0, null)))
-    expect(ended).toBe(null)
+    await expectAlive([...webs, ...workers])
   } finally {
     await Promise.all(webs.map((web) => web.stop()))
     await Promise.all(sites.map((site) => site.end()))
@@ -71,6 +70,11 @@ test('every answer belongs to its asker or is an error, and none hangs, whatever
     await cluster.end()
   }
 })
+
+async function expectAlive(processes: Started[]): Promise<void> {
+  const ended = processes.map(async ({ ended, log }) => `Ended with ${await ended}:\n${log().slice(-5000)}`)
+  expect(await Promise.race([...ended, sleep(0, null)])).toBe(null)
+}
 
 type Asker = { organisationId: string; name: string; key: string; channelId: string; postId: string }
 
