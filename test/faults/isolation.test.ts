@@ -39,7 +39,9 @@ test('every answer belongs to its asker or is an error, and none hangs, whatever
   try {
     const end = Date.now() + Minutes * 60_000
     const callers = askers.flatMap((asker) =>
-      Array.from({ length: CallersOfEach }, (_, i) => goOnAsking(asker, sites[i % 2]!.appUrl, chance, end, seen)),
+      asker.channelIds.map((channelId, i) =>
+        goOnAsking({ ...asker, channelId }, sites[i % 2]!.appUrl, chance, end, seen),
+      ),
     )
     const callersEnd = Promise.all(callers)
     for (let n = 0; Date.now() < end; n++) {
@@ -76,22 +78,26 @@ async function expectAlive(processes: Started[]): Promise<void> {
   expect(await Promise.race([...ended, sleep(0, null)])).toBe(null)
 }
 
-type Asker = { organisationId: string; name: string; key: string; channelId: string; postId: string }
+type Asker = { organisationId: string; name: string; key: string; channelIds: string[]; postId: string }
+
+// A channel for each caller: what several send at once to one may be accepted in another order than it is dated.
+type Caller = Asker & { channelId: string }
 
 async function anAsker(w: World, name: string): Promise<Asker> {
   const made = await anOrganisation(w.db, name)
   const key = await aKeyOfAllScopes(w.db, made)
-  const channelId = await w.channel('keyed', `good of ${made.organisationId}`, made.organisationId)
-  const asked = { key, json: { type: 'draft', content: `of ${name}`, channelIds: [channelId] } }
+  const aChannel = () => w.channel('keyed', `good of ${made.organisationId}`, made.organisationId)
+  const channelIds = await Promise.all(Array.from({ length: CallersOfEach }, aChannel))
+  const asked = { key, json: { type: 'draft', content: `of ${name}`, channelIds: [channelIds[0]] } }
   const site = await startWeb(w.site)
   const { json } = await callApi(w.site.appUrl, 'POST', '/posts', asked)
   await site.stop()
-  return { organisationId: made.organisationId, name, key, channelId, postId: json.id }
+  return { organisationId: made.organisationId, name, key, channelIds, postId: json.id }
 }
 
 type Seen = { own: number; errors: number; foreign: string[]; slowestMs: number; posts: string[] }
 
-async function goOnAsking(asker: Asker, appUrl: string, chance: Chance, end: number, seen: Seen): Promise<void> {
+async function goOnAsking(asker: Caller, appUrl: string, chance: Chance, end: number, seen: Seen): Promise<void> {
   while (Date.now() < end) {
     const question = chance.of(questions)
     const begun = performance.now()
@@ -108,11 +114,11 @@ async function goOnAsking(asker: Asker, appUrl: string, chance: Chance, end: num
 
 type Question = {
   name: string
-  ask: (asker: Asker, appUrl: string) => Promise<Answer>
-  isOwn: (asker: Asker, answer: Answer) => boolean
+  ask: (asker: Caller, appUrl: string) => Promise<Answer>
+  isOwn: (asker: Caller, answer: Answer) => boolean
 }
 
-const reading = (name: string, path: (asker: Asker) => string, isOwn: Question['isOwn']): Question => ({
+const reading = (name: string, path: (asker: Caller) => string, isOwn: Question['isOwn']): Question => ({
   name,
   ask: (asker, appUrl) => callApi(appUrl, 'GET', path(asker), { key: asker.key }),
   isOwn: (asker, answer) => answer.status === 200 && isOwn(asker, answer),
@@ -127,7 +133,8 @@ const questions: Question[] = [
   reading(
     'channels',
     () => '/channels',
-    ({ channelId }, { json }) => json.data.length === 1 && json.data[0].id === channelId,
+    ({ channelIds }, { json }) =>
+      json.data.length === channelIds.length && json.data.every(({ id }: { id: string }) => channelIds.includes(id)),
   ),
   reading(
     'post',
@@ -137,10 +144,10 @@ const questions: Question[] = [
   reading(
     'posts',
     () => '/posts?limit=5',
-    ({ name, channelId }, { json }) =>
+    (asker, { json }) =>
       json.data.every(
         ({ content, channelIds }: { content: string; channelIds: string[] }) =>
-          content === `of ${name}` && channelIds[0] === channelId,
+          content === `of ${asker.name}` && asker.channelIds.includes(channelIds[0]!),
       ),
   ),
   {
