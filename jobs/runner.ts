@@ -7,8 +7,8 @@ const PollMs = 1000 // the alarm makes it punctual
 const QueueConnections = 4 // the local queue fetches and completes in batches
 const FetchedAhead = 200 // a wake-up is answered at once, so none waits here
 
-/** The running queue. `ended` resolves with why, once it has; `hasLostConnection`: PostgreSQL or the way to it ended one. */
-export type Queue = { ended: Promise<{ why: string; hasLostConnection: boolean }>; stop: () => Promise<void> }
+/** The running queue. `ended` resolves with why, once it has. */
+export type Queue = { ended: Promise<string>; stop: () => Promise<void> }
 
 /** Start graphile-worker. `tasks` and `before` are called with the pool's id before it can take a job. */
 export async function runTasks(
@@ -30,11 +30,9 @@ export async function runTasks(
         await task?.(payload, helpers)
       }
   })
-  let hasLostConnection = false
-  const pgPool = queuePool(databaseUrl, ({ message }) => {
-    hasLostConnection = true
-    log.warn({ reason: message }, 'a connection of the queue was lost')
-  })
+  const pgPool = queuePool(databaseUrl, ({ message }) =>
+    log.warn({ reason: message }, 'a connection of the queue was lost'),
+  )
   let runner: Runner | undefined
   const stop = () => Promise.resolve(runner?.stop()).finally(() => pgPool.end())
   try {
@@ -44,7 +42,7 @@ export async function runTasks(
       () => 'the queue ended',
       (error: Error) => `the queue failed: ${error.message}`,
     )
-    return { ended: ended.then((why) => ({ why, hasLostConnection })), stop }
+    return { ended, stop }
   } catch (error) {
     await stop()
     throw error

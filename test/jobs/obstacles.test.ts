@@ -138,6 +138,22 @@ test('a deadlock that the queue loses while it writes down what is done ends no 
   await w.db.execute(sql`drop function hold_back cascade`)
 })
 
+test('a worker whose queue ends though no connection was lost goes on as another, in the same process', async () => {
+  const worker = await w.worker()
+  let code: number | null | undefined
+  void worker.ended.then((exit) => (code = exit))
+  await w.db.execute(sql`
+    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$`)
+  await w.db.execute(sql`
+    create trigger refuse before delete on graphile_worker._private_jobs for each row execute function refuse()`)
+  const { id } = await w.delivery('readable')
+  await until(() => /"reason":"the queue (ended|failed)/.test(worker.log()))
+  await w.db.execute(sql`drop function refuse cascade`)
+  expect(await untilState(w.db, id, 'published')).toMatchObject({ crashCount: 0 })
+  await until(() => code !== undefined || worker.log().split('"worker runs"').length > 2)
+  expect(code).toBeUndefined()
+})
+
 test('a worker whose every connection the database ends goes on as another, in the same process, again and again', async () => {
   const worker = await w.worker()
   let code: number | null | undefined
