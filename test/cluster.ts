@@ -9,7 +9,8 @@ import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { connect } from '../db/client.ts'
 import { migrate } from '../db/migrate.ts'
-import { canEnter, createCluster, findPostgres, freePort, give, type Postgres, startServer } from '../db/postgres.ts'
+import { canEnter, createCluster, findPostgres, give, type Postgres, startServer } from '../db/postgres.ts'
+import { freePort } from './port.ts'
 
 /** A PostgreSQL of its own. `server` is its address up to the name of a database. */
 export type Cluster = {
@@ -36,7 +37,7 @@ export async function startCluster(settings: Record<string, string>, other?: Pos
   const folder = join(home, 'cluster')
   const end = endWithUs(programs, folder, home)
   const password = randomBytes(12).toString('hex')
-  const port = await freePort(0)
+  const port = await freePort()
   const start = () => startServer(programs, folder, { port, settings })
   await createCluster(programs, folder, password)
   await start()

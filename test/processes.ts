@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { freePort } from '../db/postgres.ts'
 import type { FakeNetwork } from './fake-network.ts'
+import { freePort } from './port.ts'
 import type { DieAt } from './worker.ts'
 
 const Root = resolve(import.meta.dirname, '..')
@@ -34,7 +34,7 @@ export type Site = {
 export async function testSite(databaseUrl: string, extra: Record<string, string> = {}): Promise<Site> {
   const dataDir = await mkdtemp(join(tmpdir(), 'punctual-site-'))
   const secretKey = randomBytes(32)
-  const port = await freePort(0)
+  const port = await freePort()
   const appUrl = `http://localhost:${port}`
   const env = {
     DATABASE_URL: databaseUrl,

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { freePort } from '../../db/postgres.ts'
+import { freePort } from '../port.ts'
 import { aCrowd, type Crowd, schedule } from './crowd.ts'
 import type { Figure } from './figures.ts'
 import type { Load, Loaded } from './load.ts'
@@ -19,7 +19,7 @@ export async function requests(stage: Stage, { runs, loadMs, say }: Settings): P
   await using site = await openSite(stage)
   const crowd = await aCrowd(site)
   await schedule(site.db, crowd, { count: Scheduled, from: new Date(Date.now() + 30 * Day), spreadMs: 300 * Day })
-  const port = String(await freePort(0))
+  const port = String(await freePort())
   const origins = { web: site.appUrl, bare: `http://127.0.0.1:${port}` }
   const servers = [
     await startWeb(site),

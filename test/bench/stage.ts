@@ -6,9 +6,9 @@ import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 import type { Db } from '../../db/client.ts'
 import { variablesWith } from '../../db/env.ts'
-import { freePort } from '../../db/postgres.ts'
 import { startCluster } from '../cluster.ts'
 import { testDatabase } from '../database.ts'
+import { freePort } from '../port.ts'
 import { type Site as Installed, testSite, until } from '../processes.ts'
 
 const Root = resolve(import.meta.dirname, '../..')
@@ -48,7 +48,7 @@ export async function startWorker(
   site: Site,
   { delayMs, record = null }: { delayMs: number; record?: string | null },
 ): Promise<Process> {
-  const port = await freePort(0)
+  const port = await freePort()
   const args = [Bundle, JSON.stringify({ delayMs, record })]
   return start(site, args, { WORKER_PORT: String(port) }, `http://127.0.0.1:${port}/readyz`)
 }

@@ -32,7 +32,7 @@ test('every answer belongs to its asker or is an error, and none hangs, whatever
     await w.worker({ timesFactor: 1, env: FewConnections }),
     await w.worker({ timesFactor: 1, env: FewConnections }),
   ]
-  const askers = await Promise.all([anAsker(w, 'first'), anAsker(w, 'second')])
+  const askers = await Promise.all([anAsker(w, sites[0]!.appUrl, 'first'), anAsker(w, sites[1]!.appUrl, 'second')])
   const chance = chanceOf(Seed)
   const seen: Seen = { own: 0, errors: 0, foreign: [], slowestMs: 0, posts: [] }
   const blows: Record<string, number> = {}
@@ -65,6 +65,12 @@ test('every answer belongs to its asker or is an error, and none hangs, whatever
     )
     await assertInvariants(w, { lostAfterMs: 60_000 })
     await expectAlive([...webs, ...workers])
+  } catch (error) {
+    const states = await w.db
+      .execute(sql`select state, count(*)::int, min(error->>'code') as code from deliveries group by state`)
+      .catch(String)
+    process.stdout.write(`${JSON.stringify(states)}\n${[...webs, ...workers].map(warningsOf).join('')}`)
+    throw error
   } finally {
     await Promise.all(webs.map((web) => web.stop()))
     await Promise.all(sites.map((site) => site.end()))
@@ -74,8 +80,14 @@ test('every answer belongs to its asker or is an error, and none hangs, whatever
 })
 
 async function expectAlive(processes: Started[]): Promise<void> {
-  const ended = processes.map(async ({ ended, log }) => `Ended with ${await ended}:\n${log().slice(-5000)}`)
+  const ended = processes.map(async ({ ended }) => `ended with ${await ended}`)
   expect(await Promise.race([...ended, sleep(0, null)])).toBe(null)
+}
+
+/** What a process did not find as it should be. */
+function warningsOf({ pid, log }: Started): string {
+  const lines = log().split('\n')
+  return `Process ${pid}, of ${lines.length} lines:\n${lines.filter((line) => !line.startsWith('{"level":30')).join('\n')}\n`
 }
 
 type Asker = { organisationId: string; name: string; key: string; channelIds: string[]; postId: string }
@@ -83,15 +95,13 @@ type Asker = { organisationId: string; name: string; key: string; channelIds: st
 // A channel for each caller: what several send at once to one may be accepted in another order than it is dated.
 type Caller = Asker & { channelId: string }
 
-async function anAsker(w: World, name: string): Promise<Asker> {
+async function anAsker(w: World, appUrl: string, name: string): Promise<Asker> {
   const made = await anOrganisation(w.db, name)
   const key = await aKeyOfAllScopes(w.db, made)
   const aChannel = () => w.channel('keyed', `good of ${made.organisationId}`, made.organisationId)
   const channelIds = await Promise.all(Array.from({ length: CallersOfEach }, aChannel))
   const asked = { key, json: { type: 'draft', content: `of ${name}`, channelIds: [channelIds[0]] } }
-  const site = await startWeb(w.site)
-  const { json } = await callApi(w.site.appUrl, 'POST', '/posts', asked)
-  await site.stop()
+  const { json } = await callApi(appUrl, 'POST', '/posts', asked)
   return { organisationId: made.organisationId, name, key, channelIds, postId: json.id }
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { sql } from 'drizzle-orm'
 import { expect, type TestContext, test } from 'vitest'
-import { freePort } from '../../db/postgres.ts'
+import { freePort } from '../port.ts'
 import { type Stdout, startAll, startWeb, until } from '../processes.ts'
 import { deliveryOf, untilPublished } from '../world.ts'
 import { assertInvariants } from './invariants.ts'
@@ -39,7 +39,7 @@ async function publishes(context: TestContext, stdout: Stdout): Promise<void> {
   const w = await ownWorld(context)
   const web = await startWeb(w.site, stdout)
   context.onTestFinished(async () => void (await web.stop()))
-  const worker = await w.worker({ stdout, env: { WORKER_PORT: String(await freePort(0)) } })
+  const worker = await w.worker({ stdout, env: { WORKER_PORT: String(await freePort()) } })
   const statusOf = async (url: string) => (await fetch(url)).status
   for (let i = 0; i < 5; i++) {
     const { id } = await w.delivery('blind')

@@ -4,12 +4,13 @@ import { promisify } from 'node:util'
 import { type SQL, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, type TestContext, test, vi } from 'vitest'
 import { connect, type Tx } from '../../db/client.ts'
-import { freePort, startServer } from '../../db/postgres.ts'
+import { startServer } from '../../db/postgres.ts'
 import { isMarkWhole } from '../../jobs/database-identity.ts'
 import { someDeliveries } from '../builders.ts'
 import { type Cluster, startCluster } from '../cluster.ts'
 import { testDatabase } from '../database.ts'
 import { withDebianPostgres } from '../debian-postgres.ts'
+import { freePort } from '../port.ts'
 import { until } from '../processes.ts'
 import { statesOf, untilPublished, type World, world } from '../world.ts'
 
@@ -123,7 +124,7 @@ async function expectStopped({ w, ids, later }: Scene, url: string, restored = i
 }
 
 async function promotedStandby({ onTestFinished }: TestContext, { url }: Scene): Promise<string> {
-  const port = await freePort(0)
+  const port = await freePort()
   const folder = join(cluster.home, `standby-${port}`)
   await tool('pg_basebackup', '-D', folder, '-R', '--checkpoint=fast', '-d', `${cluster.server}/postgres`)
   await startServer(debian, folder, { port })

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aChannel } from '../builders.ts'
+import { freePort } from '../port.ts'
 import { until } from '../processes.ts'
 import { anApp, approved, type Flow, openFlow, send, type Word } from './flow.ts'
 
@@ -35,15 +34,6 @@ afterAll(async () => {
   stop()
   await f.end()
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0)
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** A browser of somebody's: it keeps the app's cookie. */
 async function aBrowser() {

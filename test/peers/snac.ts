@@ -4,9 +4,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { freePort } from '../port.ts'
 import { fromBackports } from './debian.ts'
 import { filledForm } from './forms.ts'
-import { freePort } from './port.ts'
 
 const Package = ['snac2', 'usr/bin/snac'] as const
 const StartTimeoutMs = 10_000
