@@ -58,7 +58,7 @@ export async function retry(db: Db, operator: Operator, id: string): Promise<Pos
   const { organisationId, postId, channelId, channel } = row
   return db.transaction(async (tx) => {
     const who = { kind: 'operator', id: operator.id ?? '', name: operator.name, organisationId } as const
-    const post = await retryPost(tx, who, postId, channelId)
+    const post = await retryPost(tx, who, { id: postId, channelId })
     const subject = { id: postId, name: channel }
     await recordByOperator(tx, operator, { organisationId, action: 'post.retried', subject, detail: { delivery: id } })
     return post

@@ -50,6 +50,12 @@ const Uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 export const Id = z.string().transform((value) => (Uuid.test(value) ? value.toLowerCase() : NoSuchId))
 export const ById = z.strictObject({ id: Id })
 
+// If-Match: the post must have one of these versions.
+const IfVersions = z.array(z.number().int()).optional()
+
+/** A post, perhaps only while it has one of `ifVersions`. */
+export const PostById = z.strictObject({ id: Id, ifVersions: IfVersions })
+
 /** An ISO 8601 instant in UTC, fraction of 1 to 3 digits optional. */
 export const Instant = z
   .string()
@@ -178,7 +184,7 @@ export const UpdatePost = z.strictObject({
   channelIds: channelIds(0).optional(),
   mediaIds: MediaIds.optional(),
   overrides: Overrides.optional(),
-  ifVersions: z.array(z.number().int()).optional(), // it must have one of these
+  ifVersions: IfVersions,
 })
 
 export const postStatuses = [
@@ -203,17 +209,17 @@ export const ListPosts = z.strictObject({
   limit,
   cursor,
 })
+const resolved = { id: Id, channelId: Id, ifVersions: IfVersions }
 export const Resolve = z.discriminatedUnion('outcome', [
   z.strictObject({
-    id: Id,
-    channelId: Id,
+    ...resolved,
     outcome: z.literal('published'),
     url: text(2000)
       .pipe(z.url({ protocol: /^https?$/ }))
       .nullish(),
   }),
-  z.strictObject({ id: Id, channelId: Id, outcome: z.literal('not_published') }),
-  z.strictObject({ id: Id, channelId: Id, outcome: z.literal('cancelled') }),
+  z.strictObject({ ...resolved, outcome: z.literal('not_published') }),
+  z.strictObject({ ...resolved, outcome: z.literal('cancelled') }),
 ])
 
 const Alt = text(1500)

@@ -18,7 +18,7 @@ import { recordPublished } from '../jobs/settle.ts'
 import type * as answers from './answers.ts'
 import { isAfter, type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure, type FailureCode, type Fault } from './errors.ts'
-import { ById, CreatePost, ListAttempts, ListPosts, Resolve, UpdatePost } from './forms.ts'
+import { ById, CreatePost, ListAttempts, ListPosts, PostById, Resolve, UpdatePost } from './forms.ts'
 import { once } from './idempotency.ts'
 import { arrange, changeDeliveries, insertPost, readPost, replaceMedia } from './post-rows.ts'
 import { reachesPost, type Who } from './reach.ts'
@@ -79,7 +79,7 @@ export const posts = router({
       db.transaction(async (tx) => {
         const found = await lockDeliveries(tx, organisationId, input.id)
         const before = await readPost(tx, actor, input.id)
-        if (input.ifVersions && !input.ifVersions.includes(before.version)) throw new Failure('stale_version')
+        demandVersion(before, input.ifVersions)
         demandOurs(found, before)
         const type = typeAfter(before, input.type)
         const wanted: Wanted = {
@@ -117,11 +117,12 @@ export const posts = router({
     ),
 
   cancel: needs('posts:write')
-    .input(ById)
-    .mutation(({ ctx: { db, organisationId, actor }, input: { id } }) =>
+    .input(PostById)
+    .mutation(({ ctx: { db, organisationId, actor }, input: { id, ifVersions } }) =>
       db.transaction(async (tx) => {
         const found = await lockDeliveries(tx, organisationId, id)
         const post = await readPost(tx, actor, id)
+        demandVersion(post, ifVersions)
         if (post.type === 'draft') {
           await cancel(tx, found)
           await tellOfPost(tx, { organisationId, postId: id }, 'post.cancelled')
@@ -136,8 +137,8 @@ export const posts = router({
     ),
 
   retry: needs('posts:write')
-    .input(ById)
-    .mutation(({ ctx, input: { id } }) => once(ctx, `POST /posts/${id}/retry`, (tx) => retryPost(tx, ctx.actor, id))),
+    .input(PostById)
+    .mutation(({ ctx, input }) => once(ctx, `POST /posts/${input.id}/retry`, (tx) => retryPost(tx, ctx.actor, input))),
 
   resolve: needs('posts:write')
     .input(Resolve)
@@ -145,6 +146,7 @@ export const posts = router({
       once(ctx, `POST /posts/${input.id}/deliveries/${input.channelId}/resolve`, async (tx) => {
         const found = await lockDeliveries(tx, ctx.organisationId, input.id)
         const post = await readPost(tx, ctx.actor, input.id)
+        demandVersion(post, input.ifVersions)
         const delivery = found.find(({ channelId }) => channelId === input.channelId)
         if (!delivery) throw new Failure('not_found')
         const of = { organisationId: ctx.organisationId, postId: input.id }
@@ -192,13 +194,16 @@ export const posts = router({
 
 type Attempt = z.infer<typeof answers.Attempt>
 
-/** Send the failed deliveries of a post again, or only the one on `channelId`. Throws `nothing_to_retry`. */
-export async function retryPost(tx: Tx, who: Who, id: string, channelId?: string): Promise<Post> {
+type Retrying = z.output<typeof PostById> & { channelId?: string }
+
+/** Send the failed deliveries of a post again, or only the one on `channelId`. Throws `nothing_to_retry` or `stale_version`. */
+export async function retryPost(tx: Tx, who: Who, { id, ifVersions, channelId }: Retrying): Promise<Post> {
   const found = await lockDeliveries(tx, who.organisationId, id)
   const failed = found.filter(
     (one) => one.state === 'failed' && (channelId === undefined || one.channelId === channelId),
   )
   const post = await readPost(tx, who, id)
+  demandVersion(post, ifVersions)
   if (failed.length === 0) throw new Failure('nothing_to_retry')
   await demandConnected(tx, who, post, failed)
   await sendAgain(tx, failed)
@@ -238,6 +243,10 @@ function demandOurs(found: Found[], post: Post): void {
   if (post.status === 'CANCELLED') throw new Failure('post_already_cancelled')
   if (!found.every(({ state, maybeOut }) => state === 'cancelled' || isUnsent(state, maybeOut)))
     throw new Failure(whyNot(post))
+}
+
+function demandVersion({ version }: Post, ifVersions: number[] | undefined): void {
+  if (ifVersions && !ifVersions.includes(version)) throw new Failure('stale_version')
 }
 
 function whyNot({ status, deliveries }: Post): FailureCode {

@@ -200,8 +200,9 @@ function inputOf(
   return { ...params, ...body }
 }
 
-// RFC 9110 §13.1.1: any of the versions named; `*` is whichever there is. A weak tag, or one that is not ours, matches none.
-// One without its quotes is no tag: to say that the post was changed would send the caller round in a circle.
+// RFC 9110 §13.1.1: any of the versions named; `*` is whichever there is, and one that is not ours matches none. A weak tag
+// counts as ours: nginx makes it of the strong one when it compresses an answer. One without its quotes is no tag: to say that
+// the post was changed would send the caller round in a circle.
 function ifMatchOf(req: Request): { ifVersions?: number[] } {
   const header = req.headers['if-match']
   if (header === undefined || header.trim() === '*') return {}
@@ -209,7 +210,7 @@ function ifMatchOf(req: Request): { ifVersions?: number[] } {
     const message = 'Must be an ETag as it was answered, with its quotes: "3".'
     throw new Failure('invalid_request', { errors: [{ path: 'If-Match', code: 'invalid', message }] })
   }
-  const tags = header.split(',').map((tag) => /^\s*"(\d{1,9})"\s*$/.exec(tag)?.[1])
+  const tags = header.split(',').map((tag) => /^\s*(?:W\/)?"(\d{1,9})"\s*$/.exec(tag)?.[1])
   return { ifVersions: tags.flatMap((version) => (version === undefined ? [] : [Number(version)])) }
 }
 

@@ -78,17 +78,18 @@ export const routes: Route[] = [
   },
   {
     ...{ method: 'delete', path: '/posts/:id', status: 204, does: 'posts.cancel' },
-    ...{ refusals: [...InTheWay, 'post_needs_review'] },
+    ...{ ifMatch: true, refusals: [...InTheWay, 'post_needs_review'] },
     about: 'Cancel whatever has not gone out of a post. A draft is removed, any other stays readable',
   },
   {
     ...{ method: 'post', path: '/posts/:id/retry', status: 200, does: 'posts.retry', answer: Post },
-    ...{ idempotent: true, refusals: ['nothing_to_retry', 'unprocessable'] },
+    ...{ idempotent: true, ifMatch: true, refusals: ['nothing_to_retry', 'unprocessable'] },
     about: 'Send the failed deliveries of a post again, never the published ones',
   },
   {
     ...{ method: 'post', path: '/posts/:id/deliveries/:channelId/resolve', status: 200, does: 'posts.resolve' },
-    ...{ answer: Post, body: 'json', idempotent: true, refusals: ['nothing_to_resolve', 'unprocessable'] },
+    ...{ answer: Post, body: 'json', idempotent: true, ifMatch: true },
+    refusals: ['nothing_to_resolve', 'unprocessable'],
     about: 'Say what became of a delivery that nobody knows of (NEEDS_REVIEW)',
     example: { outcome: 'published', url: 'https://social.example/@ada/113' },
   },

@@ -39,7 +39,7 @@ describe('PATCH /posts/{id}', () => {
     const { id } = await make()
     const stale = await patch(id, { content: 'x' }, { 'if-match': '"7"' })
     expectProblem(stale, 412, 'stale_version')
-    for (const tag of ['W/"1"', '"one"'])
+    for (const tag of ['W/"7"', '"one"'])
       expectProblem(await patch(id, { content: 'x' }, { 'if-match': tag }), 412, 'stale_version')
     for (const tag of ['1', '', '"1', '"1" "2"'])
       expectProblem(await patch(id, { content: 'x' }, { 'if-match': tag }), 400, 'invalid_request')
@@ -49,6 +49,7 @@ describe('PATCH /posts/{id}', () => {
     })
     expect(await patch(id, { content: 'b' }, { 'if-match': '"9", "2"' })).toMatchObject({ json: { version: 3 } })
     expect(await patch(id, { content: 'c' }, { 'if-match': '*' })).toMatchObject({ json: { version: 4 } })
+    expect(await patch(id, { content: 'd' }, { 'if-match': 'W/"4"' })).toMatchObject({ json: { version: 5 } })
     const missing = await patch('01890000-0000-7000-8000-000000000000', { content: 'x' }, { 'if-match': '"7"' })
     expectProblem(missing, 404, 'not_found')
   })
@@ -192,6 +193,24 @@ describe('POST /posts/{id}/deliveries/{channelId}/resolve', () => {
     expectProblem(await resolve(id, { outcome: 'cancelled' }, await w.channel()), 404, 'not_found')
     expectProblem(await resolve(id, { outcome: 'cancelled' }, 'nonsense'), 404, 'not_found')
   })
+})
+
+test('retry, resolve and DELETE with If-Match change only the version that it names, and a key replays its first answer', async () => {
+  const { id } = await make()
+  const named = (tag: string, key = tag) => ({ headers: { 'if-match': tag, 'idempotency-key': key } })
+  const path = `/posts/${id}/deliveries/${w.channelId}/resolve`
+  const json = { outcome: 'not_published' }
+  await force(id, 'needs_review')
+  expectProblem(await w.call('POST', path, { ...named('"7"'), json }), 412, 'stale_version')
+  expect(await w.call('POST', path, { ...named('"1"'), json })).toMatchObject({ json: { status: 'SCHEDULED' } })
+  await force(id, 'failed')
+  expectProblem(await w.call('POST', `/posts/${id}/retry`, named('"7"')), 412, 'stale_version')
+  const again = await w.call('POST', `/posts/${id}/retry`, named('W/"1"'))
+  expect(again).toMatchObject({ json: { status: 'SCHEDULED' } })
+  await patch(id, { content: 'changed' })
+  expect(await w.call('POST', `/posts/${id}/retry`, named('W/"1"'))).toMatchObject({ status: 200, json: again.json })
+  expectProblem(await w.call('DELETE', `/posts/${id}`, named('"1"')), 412, 'stale_version')
+  expect(await w.call('DELETE', `/posts/${id}`, named('"2"'))).toMatchObject({ status: 204 })
 })
 
 test('GET /posts/{id}/attempts lists each try, oldest first, a page at a time', async () => {

@@ -130,6 +130,7 @@ const resolve = (id: string, json: object, more: Call = {}) =>
 const fromNowhere = (more: Call = {}) =>
   call('POST', '/media/upload-from-url', { json: { url: 'http://127.0.0.1:9' }, ...more })
 const draft = () => ({ type: 'draft', content: 'x', channelIds: [] as string[] })
+const another = { headers: { 'if-match': '"7"' } }
 const keyed = { headers: { 'idempotency-key': 'one' } }
 
 async function whileUnconnected(ask: () => Promise<Answer>): Promise<Answer> {
@@ -179,7 +180,11 @@ const special: Record<string, Provoke> = {
   },
   'patch /posts/:id unprocessable': async () => call('PATCH', `/posts/${await aPost()}`, { json: { content: '' } }),
   'patch /posts/:id stale_version': async () =>
-    call('PATCH', `/posts/${await aPost()}`, { json: { content: 'x' }, headers: { 'if-match': '"7"' } }),
+    call('PATCH', `/posts/${await aPost()}`, { json: { content: 'x' }, ...another }),
+  'delete /posts/:id stale_version': async () => call('DELETE', `/posts/${await aPost()}`, another),
+  'post /posts/:id/retry stale_version': async () => retry(await aPost(failed), another),
+  'post /posts/:id/deliveries/:channelId/resolve stale_version': async () =>
+    resolve(await aPost(inDoubt), { outcome: 'cancelled' }, another),
   'delete /posts/:id post_already_publishing': async () => remove(await aPost(maybeOut)),
   'delete /posts/:id post_already_published': async () => remove(await aPost(published)),
   'delete /posts/:id post_needs_review': async () => remove(await aPost(inDoubt)),
