@@ -64,7 +64,10 @@ export type Problem = {
 
 const FaultsAtMost = 100 // a body of 256 KB can have 100,000 faults, and nobody reads so many
 
-/** A failure of the catalogue. `detail` says more than the catalogue's sentence, `errors` names each thing wrong, up to a hundred. */
+/**
+ * A failure of the catalogue. `errors` names each thing wrong, up to a hundred; `detail` says more than the catalogue's
+ * sentence, by itself the first of `errors`: many who call an API log nothing else.
+ */
 export class Failure extends TRPCError {
   readonly failure: FailureCode
   readonly detail: string
@@ -78,10 +81,16 @@ export class Failure extends TRPCError {
     const [code, sentence] = catalogue[failure]
     super({ code, message: sentence, cause: more.cause })
     this.failure = failure
-    this.detail = more.detail ?? sentence
     this.errors = (more.errors ?? []).slice(0, FaultsAtMost)
+    this.detail = more.detail ?? firstOf(this.errors) ?? sentence
     this.retryAfterSeconds = more.retryAfterSeconds ?? null
   }
+}
+
+function firstOf([first, ...others]: Fault[]): string | null {
+  if (!first) return null
+  const problem = first.path ? `${first.path}: ${first.message}` : first.message
+  return others.length > 0 ? `${problem} This is 1 of ${others.length + 1} problems.` : problem
 }
 
 /** Whatever was thrown, as its caller may see it: nothing of a stack, an SQL statement or a credential. */

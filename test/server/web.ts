@@ -126,6 +126,8 @@ export function expectProblem(answer: Answer, status: number, code: string): voi
     requestId: answer.headers.get('x-request-id'),
     errors: expect.any(Array),
   })
+  const [first] = answer.json.errors
+  if (first) expect(answer.json.detail).toContain(first.message) // many who call log nothing else
   for (const fault of answer.json.errors)
     expect(fault).toEqual({
       path: expect.any(String),
