@@ -1,7 +1,5 @@
-import { createWriteStream } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
-import { pipeline } from 'node:stream/promises'
 import busboy from 'busboy'
 import { bounded } from '../jobs/bounded.ts'
 import { Failure } from './errors.ts'
@@ -121,7 +119,7 @@ async function readMultipart(req: IncomingMessage, { bytes, pace, temporary }: F
     stream.on('error', () => {}) // the parser's own, heard there
     if (!path || !filename || written.length > 0) return void stream.resume()
     add(name ?? '', filename)
-    const writing = pipeline(stream, (source) => bounded(source, bytes, tooLarge), createWriteStream(path))
+    const writing = writeFile(path, bounded(stream, bytes, tooLarge), { flag: 'wx' })
     writing.catch(refuse)
     written.push({ name: name ?? '', writing })
   })

@@ -1,8 +1,6 @@
-import { createWriteStream } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import busboy from 'busboy'
 import type { Files } from '../db/files.ts'
 import { cleared } from '../db/pieces.ts'
@@ -183,7 +181,7 @@ async function receive(req: IncomingMessage, path: string, pace: Pace): Promise<
   parser.on('file', (name, stream) => {
     stream.on('error', () => {}) // the parser's own, heard there
     if (name !== 'file' || written.length > 0) return refuse('Send exactly one file, in a part named file.')
-    const writing = pipeline(stream, (source) => bounded(source, bytesAtMost, tooLarge), createWriteStream(path))
+    const writing = writeFile(path, bounded(stream, bytesAtMost, tooLarge), { flag: 'wx' })
     writing.catch((error) => parser.destroy(error))
     written.push(writing)
   })
@@ -199,7 +197,7 @@ async function receive(req: IncomingMessage, path: string, pace: Pace): Promise<
     await parsed(req, parser)
   } finally {
     forgetPace()
-    await Promise.allSettled(written) // or the file would come to be after it was removed
+    await Promise.allSettled(written) // or the file would come to be after it was removed (pipeline() ends before it is closed)
   }
   if (written.length === 0) throw new Failure('invalid_request', { detail: 'Send the file in a part named file.' })
   return fields

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import fs from 'node:fs'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,7 +8,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import sharp from 'sharp'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { localFiles } from '../../db/local-files.ts'
 import type { Failure } from '../../server/errors.ts'
 import { receiveFile } from '../../server/request-body.ts'
@@ -112,7 +113,20 @@ describe('a multipart body', () => {
     const outcome = await outcomeOf({ 'content-length': String(body.length) }, (send) => send(body))
     expect(outcome).toMatch(/^invalid_request/)
   })
+
+  test('that ends before its file was opened leaves none behind', async () => {
+    const opens = vi.spyOn(fs, 'open').mockImplementation(((...asked: Parameters<typeof fs.open>) => {
+      setTimeout(() => openNow(...asked), 300)
+    }) as typeof fs.open)
+    onTestFinished(() => opens.mockRestore())
+    const body = `${partHead}half`
+    await outcomeOf({ 'content-length': String(body.length) }, (send) => send(body))
+    await new Promise((done) => setTimeout(done, 600))
+    expect(await temporary()).toEqual([])
+  })
 })
+
+const openNow = fs.open
 
 describe('the composer', () => {
   let w: Web
