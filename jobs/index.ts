@@ -17,10 +17,9 @@ import { createOutbound } from './outbound.ts'
 import { announceEnd } from './presence.ts'
 import type { Point } from './session.ts'
 import { times as realTimes, type Times } from './times.ts'
-import { startWorker, type Worker, type WorkerOptions } from './worker.ts'
+import { type End, startWorker, type Worker, type WorkerOptions } from './worker.ts'
 
 const LastWordsMs = 3000
-const Asked = 'asked'
 
 type Way = {
   env: Env
@@ -32,8 +31,8 @@ type Way = {
 /**
  * The worker process: connect, run, and on SIGTERM or SIGINT let what is being sent end, release the rest and exit 0.
  *
- * A worker that has lost its sign of life or its queue is ended, and another one started in its place. Exits 1 when only
- * another process can go on: whoever started this one starts it. `networks`, `times` and `at` are for tests.
+ * A worker that has lost its sign of life is ended, and another one started in its place. Exits 1 when one can do nothing
+ * more: whoever started the process starts another. `networks`, `times` and `at` are for tests.
  */
 export async function run({ env, networks = allNetworks, times = realTimes, at = () => {} }: Way): Promise<void> {
   const log = createLog('worker', env.logLevel)
@@ -75,17 +74,15 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
     const { owner } = worker
     announce = () => announceEnd(databaseUrl, owner, LastWordsMs)
     log.info({ owner, pid: process.pid, host: hostname(), health: server.address() }, 'worker runs')
-    const begun = performance.now()
-    const reason = await Promise.race([worker.ended, asked])
+    const { reason, code, next } = await Promise.race([worker.ended, asked])
     log.info({ reason }, 'worker stops')
     await worker.stop().catch((error: unknown) => log.error({ err: error }, 'the stop was not clean'))
-    if (reason === Asked) {
+    if (next === 'exit') {
       await Promise.all([outbound.close(), prober.end(), refreshing.end(), end()])
-      process.exit(0)
+      process.exit(code)
     }
-    if (performance.now() - begun < times.reaperMs) await Promise.race([sleep(times.reaperMs), asked]) // at no pace of its own
     const anew = await Promise.race([startedAnew(options), asked])
-    if (anew === Asked) process.exit(0) // nothing is under way
+    if ('reason' in anew) process.exit(0) // nothing is under way
     worker = anew
   }
 }
@@ -103,9 +100,10 @@ async function startedAnew(options: WorkerOptions): Promise<Worker> {
   }
 }
 
-function signalled(): Promise<typeof Asked> {
+function signalled(): Promise<End> {
   return new Promise((done) => {
-    for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => done(Asked))
+    for (const signal of ['SIGTERM', 'SIGINT'])
+      process.once(signal, () => done({ reason: 'asked', code: 0, next: 'exit' }))
   })
 }
 

@@ -1,14 +1,16 @@
 import { EventEmitter } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Logger as QueueLogger, type Runner, run as runQueue, type TaskList, type WorkerEvents } from 'graphile-worker'
 import { Pool, type PoolClient } from 'pg'
 import type { Logger } from 'pino'
 
 const PollMs = 1000 // the alarm makes it punctual
 const QueueConnections = 4 // the local queue fetches and completes in batches
+const LossHeardMs = 5000 // PostgreSQL announces the end of a session before it closes the socket
 const FetchedAhead = 200 // a wake-up is answered at once, so none waits here
 
-/** The running queue. `ended` resolves with why, once it has. */
-export type Queue = { ended: Promise<string>; stop: () => Promise<void> }
+/** The running queue. `ended` resolves with why, once it has; `hasLostConnection`: PostgreSQL or the way to it ended one. */
+export type Queue = { ended: Promise<{ why: string; hasLostConnection: boolean }>; stop: () => Promise<void> }
 
 /** Start graphile-worker. `tasks` and `before` are called with the pool's id before it can take a job. */
 export async function runTasks(
@@ -30,9 +32,11 @@ export async function runTasks(
         await task?.(payload, helpers)
       }
   })
-  const pgPool = queuePool(databaseUrl, ({ message }) =>
-    log.warn({ reason: message }, 'a connection of the queue was lost'),
-  )
+  const loss = Promise.withResolvers<true>()
+  const pgPool = queuePool(databaseUrl, ({ message }) => {
+    loss.resolve(true)
+    log.warn({ reason: message }, 'a connection of the queue was lost')
+  })
   let runner: Runner | undefined
   const stop = () => Promise.resolve(runner?.stop()).finally(() => pgPool.end())
   try {
@@ -42,7 +46,11 @@ export async function runTasks(
       () => 'the queue ended',
       (error: Error) => `the queue failed: ${error.message}`,
     )
-    return { ended, stop }
+    const heard = async (why: string) => {
+      const hasLostConnection = await Promise.race([loss.promise, sleep(LossHeardMs, false, { ref: false })])
+      return { why, hasLostConnection }
+    }
+    return { ended: ended.then(heard), stop }
   } catch (error) {
     await stop()
     throw error

@@ -32,10 +32,16 @@ export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & {
   prober: Prober
 }
 
+/**
+ * Why a worker can do nothing more, and what then: another one in its place when it has only lost its sign of life, or
+ * the end of the process.
+ */
+export type End = { reason: string; code: 0 | 1; next: 'another' | 'exit' }
+
 type Heard = { reaperAt: number; canaryAt: number } // in ms, as Date.now() says
 
-/** A running worker. `ended` resolves with the reason when it can do nothing more; `stop` drains it first. */
-export type Worker = { owner: string; health: Health; ended: Promise<string>; stop: () => Promise<void> }
+/** A running worker. `ended` resolves when it can do nothing more; `stop` drains it first. */
+export type Worker = { owner: string; health: Health; ended: Promise<End>; stop: () => Promise<void> }
 
 /** Take jobs, keep leases alive, reap and ring, until `stop` or until it cannot go on. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
@@ -58,9 +64,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     perform: (looking: Looking) => lookAtPace(deps, looking),
   })
   const postman = startPostman(deps)
-  const lost = Promise.withResolvers<string>()
+  const lost = Promise.withResolvers<End>()
   const life = showLife(databaseUrl, times, {
-    onLost: () => lost.resolve('the connection that shows this worker alive was lost'),
+    onLost: () =>
+      lost.resolve({ reason: 'the connection that shows this worker alive was lost', code: 1, next: 'another' }),
     isSilent: () => options.prober.answers() === 'silent',
   })
   const reaper = connect(databaseUrl, { connections: 1, name: 'reaper', plans: 'fresh' }) // its own: whatever the pool is busy with
@@ -94,7 +101,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     halt.abort()
     await Promise.all([...timers, endConnections()])
   }
-  return { owner, health: healthOf(options, heard, gate), ended: Promise.race([runner.ended, lost.promise]), stop }
+  return { owner, health: healthOf(options, heard, gate), ended: endOf(runner, lost.promise, gate), stop }
 }
 
 type Kept = { heard: Heard; sends: Dispatch<Claimed | Late> }
@@ -223,6 +230,19 @@ async function every(
     }
     await sleep(ms, undefined, { ref: false, signal }).catch(() => {}) // aborted: the loop ends
   }
+}
+
+async function endOf(runner: Queue, lost: Promise<End>, gate: Gate): Promise<End> {
+  // A queue that cannot write down that jobs are done ends itself: with its connection that is no reason for more.
+  const ended = await Promise.race<End>([
+    runner.ended.then(({ why, hasLostConnection }) => ({
+      reason: why,
+      code: 1,
+      next: hasLostConnection ? 'another' : 'exit',
+    })),
+    lost,
+  ])
+  return gate.closed ? { reason: 'stopped', code: 0, next: 'exit' } : ended
 }
 
 function healthOf({ prober, times }: WorkerOptions, heard: Heard, gate: Gate): Health {
