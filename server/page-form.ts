@@ -119,7 +119,7 @@ async function readMultipart(req: IncomingMessage, { bytes, pace, temporary }: F
     stream.on('error', () => {}) // the parser's own, heard there
     if (!path || !filename || written.length > 0) return void stream.resume()
     add(name ?? '', filename)
-    const writing = writeFile(path, bounded(stream, bytes, tooLarge), { flag: 'wx' })
+    const writing = writeFile(path, bounded(stream, bytes, tooLarge))
     writing.catch(refuse)
     written.push({ name: name ?? '', writing })
   })

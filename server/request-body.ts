@@ -181,7 +181,7 @@ async function receive(req: IncomingMessage, path: string, pace: Pace): Promise<
   parser.on('file', (name, stream) => {
     stream.on('error', () => {}) // the parser's own, heard there
     if (name !== 'file' || written.length > 0) return refuse('Send exactly one file, in a part named file.')
-    const writing = writeFile(path, bounded(stream, bytesAtMost, tooLarge), { flag: 'wx' })
+    const writing = writeFile(path, bounded(stream, bytesAtMost, tooLarge))
     writing.catch((error) => parser.destroy(error))
     written.push(writing)
   })
@@ -195,9 +195,10 @@ async function receive(req: IncomingMessage, path: string, pace: Pace): Promise<
   const forgetPace = keepPace(req, pace, (detail) => parser.destroy(new Failure('upload_too_slow', { detail })))
   try {
     await parsed(req, parser)
+    await Promise.all(written) // the last of it may still be on its way to the disk
   } finally {
     forgetPace()
-    await Promise.allSettled(written) // or the file would come to be after it was removed (pipeline() ends before it is closed)
+    await Promise.allSettled(written) // the file is closed: one that is opened after we removed it would stay
   }
   if (written.length === 0) throw new Failure('invalid_request', { detail: 'Send the file in a part named file.' })
   return fields

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import fs from 'node:fs'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import fs, { type PathLike } from 'node:fs'
+import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -19,22 +19,25 @@ import { openWeb, type Web } from './web.ts'
 
 const MiB = 1024 * 1024
 const partHead = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+const openNow = fs.open as (...asked: [PathLike, string, number, (...given: unknown[]) => void]) => void
 const type = { 'content-type': 'multipart/form-data; boundary=x' }
 
 describe('a multipart body', () => {
   let dataDir: string
   let port: number
   let stop: () => void
+  let place: Promise<string> | null = null
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'upload '))
-    const files = localFiles(dataDir)
+    const local = localFiles(dataDir)
+    const files = { ...local, temporary: () => place ?? local.temporary() }
     const server = createServer(async (req, res) => {
       const outcome = await receiveFile(files, req, { pauseMs: 400, wholeMs: 4000 }).then(
         async (file) => {
           await file[Symbol.asyncDispose]()
           return 'taken'
         },
-        ({ failure, detail }: Failure) => `${failure}: ${detail}`,
+        ({ failure, code, detail }: Failure) => `${failure ?? code}: ${detail}`,
       )
       req.resume() // or the rest would be a reset to who sends it
       res.end(outcome)
@@ -114,19 +117,35 @@ describe('a multipart body', () => {
     expect(outcome).toMatch(/^invalid_request/)
   })
 
+  test.runIf(process.platform === 'linux')('whose file cannot be written is not taken, however small', async () => {
+    const full = join(dataDir, 'full')
+    await symlink('/dev/full', full)
+    place = Promise.resolve(full)
+    onTestFinished(() => {
+      place = null
+    })
+    const body = `${partHead}all\r\n--x--\r\n`
+    const outcome = await outcomeOf({ 'content-length': String(body.length) }, (send) => send(body))
+    expect(outcome).toMatch(/^ENOSPC/)
+  })
+
+  // createWriteStream() opens its file after pipeline() has given it up.
   test('that ends before its file was opened leaves none behind', async () => {
-    const opens = vi.spyOn(fs, 'open').mockImplementation(((...asked: Parameters<typeof fs.open>) => {
-      setTimeout(() => openNow(...asked), 300)
-    }) as typeof fs.open)
+    const opened: Promise<void>[] = []
+    const late = (...[path, flags, mode, done]: Parameters<typeof openNow>) => {
+      const opening = new Promise<void>((over) =>
+        setTimeout(() => openNow(path, flags, mode, (...given) => over(done(...given))), 300),
+      )
+      opened.push(opening)
+    }
+    const opens = vi.spyOn(fs, 'open').mockImplementation(late as typeof fs.open)
     onTestFinished(() => opens.mockRestore())
     const body = `${partHead}half`
     await outcomeOf({ 'content-length': String(body.length) }, (send) => send(body))
-    await new Promise((done) => setTimeout(done, 600))
+    await Promise.all(opened)
     expect(await temporary()).toEqual([])
   })
 })
-
-const openNow = fs.open
 
 describe('the composer', () => {
   let w: Web
