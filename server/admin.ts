@@ -186,7 +186,7 @@ async function onRunning<Said>(env: Env, command: Work<Said>): Promise<Said> {
 
 function explain(error: unknown): string {
   if (error instanceof Failure)
-    return error.errors.map(({ path, message }) => `${path}: ${message}`).join('\n') || error.detail
+    return [error.detail, ...error.errors.map(({ path, message }) => `${path}: ${message}`)].join('\n')
   if (error instanceof ConnectError) return error.message
   if (error instanceof Error && error.name === 'ZodError')
     return JSON.parse(error.message)

@@ -64,10 +64,7 @@ export type Problem = {
 
 const FaultsAtMost = 100 // a body of 256 KB can have 100,000 faults, and nobody reads so many
 
-/**
- * A failure of the catalogue. `errors` names each thing wrong, up to a hundred; `detail` says more than the catalogue's
- * sentence, by itself the first of `errors`: many who call an API log nothing else.
- */
+/** A failure of the catalogue. `detail` says more than the catalogue's sentence, `errors` names each thing wrong, up to a hundred. */
 export class Failure extends TRPCError {
   readonly failure: FailureCode
   readonly detail: string
@@ -81,29 +78,37 @@ export class Failure extends TRPCError {
     const [code, sentence] = catalogue[failure]
     super({ code, message: sentence, cause: more.cause })
     this.failure = failure
+    this.detail = more.detail ?? sentence
     this.errors = (more.errors ?? []).slice(0, FaultsAtMost)
-    this.detail = more.detail ?? firstOf(this.errors) ?? sentence
     this.retryAfterSeconds = more.retryAfterSeconds ?? null
   }
 }
 
-function firstOf([first, ...others]: Fault[]): string | null {
-  if (!first) return null
-  const problem = first.path ? `${first.path}: ${first.message}` : first.message
-  return others.length > 0 ? `${problem} This is 1 of ${others.length + 1} problems.` : problem
-}
-
-/** Whatever was thrown, as its caller may see it: nothing of a stack, an SQL statement or a credential. */
+/**
+ * Whatever was thrown, as its caller may see it: nothing of a stack, an SQL statement or a credential. `detail` names the
+ * first of `errors` where nobody said more, because many callers log nothing else.
+ */
 export function problemFrom(error: unknown): Problem {
   const failure = failureFrom(error)
   return {
     status: getHTTPStatusCodeFromError(failure),
     code: failure.failure,
     title: failure.message,
-    detail: failure.detail,
+    detail: failure.detail === failure.message ? (firstProblemOf(failure.errors) ?? failure.detail) : failure.detail,
     errors: failure.errors,
     retryAfterSeconds: failure.retryAfterSeconds,
   }
+}
+
+const PathLength = 200
+
+function firstProblemOf([first, ...others]: Fault[]): string | null {
+  if (!first) return null
+  const problem = first.path ? `${first.path.slice(0, PathLength)}: ${first.message}` : first.message
+  if (others.length === 0) return problem
+  return others.length + 1 < FaultsAtMost
+    ? `${problem} This is 1 of ${others.length + 1} problems.`
+    : `${problem} There are ${FaultsAtMost} problems or more.`
 }
 
 function failureFrom(error: unknown): Failure {
