@@ -53,7 +53,7 @@ export const ById = z.strictObject({ id: Id })
 // If-Match: the post must have one of these versions.
 const IfVersions = z.array(z.number().int()).optional()
 
-/** A post, perhaps only while it has one of `ifVersions`. */
+/** A post, and optionally the versions of which it must have one. */
 export const PostById = z.strictObject({ id: Id, ifVersions: IfVersions })
 
 /** An ISO 8601 instant in UTC, fraction of 1 to 3 digits optional. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Env } from '../db/env.ts'
-import { Problem } from './answers.ts'
+import { Post, Problem } from './answers.ts'
 import { Failure, type FailureCode, problemFrom } from './errors.ts'
 import type { Scope } from './forms.ts'
 import { appRouter } from './router.ts'
@@ -99,20 +99,17 @@ const idempotencyKey = {
 }
 const ifMatch = {
   ...{ name: 'If-Match', in: 'header', schema: { type: 'string' }, example: '"3"' },
-  description: 'Change only this version of the post.',
+  description: 'Do this only if the post still has this version. `*` means any version.',
 }
 
-function success(
-  { status, answer, location, ifMatch: hasVersion, idempotent, query }: Route,
-  schemas: Record<string, Schema>,
-): Json {
+function success({ status, answer, location, idempotent, query }: Route, schemas: Record<string, Schema>): Json {
   const link = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` })
   return {
     description: { 200: 'OK', 201: 'Made', 204: 'Done' }[status],
     headers: {
       'X-Request-Id': link('requestId'),
       ...limits,
-      ...(hasVersion ? { ETag: link('etag') } : {}),
+      ...(answer === Post ? { ETag: link('etag') } : {}),
       ...(location ? { Location: link('location') } : {}),
       ...(idempotent ? { 'Idempotent-Replayed': link('replayed') } : {}),
       ...(query ? { Link: link('link') } : {}),

@@ -79,7 +79,7 @@ export const posts = router({
       db.transaction(async (tx) => {
         const found = await lockDeliveries(tx, organisationId, input.id)
         const before = await readPost(tx, actor, input.id)
-        demandVersion(before, input.ifVersions)
+        requireVersion(before, input.ifVersions)
         demandOurs(found, before)
         const type = typeAfter(before, input.type)
         const wanted: Wanted = {
@@ -122,7 +122,7 @@ export const posts = router({
       db.transaction(async (tx) => {
         const found = await lockDeliveries(tx, organisationId, id)
         const post = await readPost(tx, actor, id)
-        demandVersion(post, ifVersions)
+        requireVersion(post, ifVersions)
         if (post.type === 'draft') {
           await cancel(tx, found)
           await tellOfPost(tx, { organisationId, postId: id }, 'post.cancelled')
@@ -146,9 +146,9 @@ export const posts = router({
       once(ctx, `POST /posts/${input.id}/deliveries/${input.channelId}/resolve`, async (tx) => {
         const found = await lockDeliveries(tx, ctx.organisationId, input.id)
         const post = await readPost(tx, ctx.actor, input.id)
-        demandVersion(post, input.ifVersions)
         const delivery = found.find(({ channelId }) => channelId === input.channelId)
         if (!delivery) throw new Failure('not_found')
+        requireVersion(post, input.ifVersions)
         const of = { organisationId: ctx.organisationId, postId: input.id }
         if (delivery.state !== 'needs_review') throw new Failure('nothing_to_resolve')
         if (input.outcome === 'not_published') {
@@ -203,7 +203,7 @@ export async function retryPost(tx: Tx, who: Who, { id, ifVersions, channelId }:
     (one) => one.state === 'failed' && (channelId === undefined || one.channelId === channelId),
   )
   const post = await readPost(tx, who, id)
-  demandVersion(post, ifVersions)
+  requireVersion(post, ifVersions)
   if (failed.length === 0) throw new Failure('nothing_to_retry')
   await demandConnected(tx, who, post, failed)
   await sendAgain(tx, failed)
@@ -245,7 +245,7 @@ function demandOurs(found: Found[], post: Post): void {
     throw new Failure(whyNot(post))
 }
 
-function demandVersion({ version }: Post, ifVersions: number[] | undefined): void {
+function requireVersion({ version }: Post, ifVersions: number[] | undefined): void {
   if (ifVersions && !ifVersions.includes(version)) throw new Failure('stale_version')
 }
 

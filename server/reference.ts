@@ -179,7 +179,7 @@ const cures: Partial<Record<FailureCode, string>> = {
   webhook_off: 'Mend the receiver, then switch the webhook on: PATCH /webhooks/{id} with the status ACTIVE.',
   too_many_webhooks: 'Delete one that nobody listens to any more, or let one address take several events.',
   idempotency_key_in_use: 'Wait as long as Retry-After says and send the same request again.',
-  stale_version: 'Read the post again, apply your change to what it is now, and name the new ETag.',
+  stale_version: 'Read the post again. If you still want this, send it with the new ETag.',
   upload_too_slow:
     'Nothing came for 15 seconds, or the whole took an hour. Send it again on a better line, or have it fetched from a URL.',
   body_too_large: 'JSON may have 256 KB, an image 20 MB, a video 1 GB.',

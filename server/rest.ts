@@ -200,9 +200,8 @@ function inputOf(
   return { ...params, ...body }
 }
 
-// RFC 9110 §13.1.1: any of the versions named; `*` is whichever there is, and one that is not ours matches none. A weak tag
-// counts as ours: nginx makes it of the strong one when it compresses an answer. One without its quotes is no tag: to say that
-// the post was changed would send the caller round in a circle.
+// RFC 9110 §13.1.1: any listed version matches, and `*` matches every version. Unlike it we accept weak tags: nginx weakens
+// ours when it compresses an answer. A tag without quotes is 400, since a caller who is told 412 reads the post again for ever.
 function ifMatchOf(req: Request): { ifVersions?: number[] } {
   const header = req.headers['if-match']
   if (header === undefined || header.trim() === '*') return {}
