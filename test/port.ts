@@ -2,12 +2,12 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-// Below those that Linux gives to who asks for any (ip_local_port_range): one of these may be somebody else's by the time that
-// whoever it was chosen for starts, or starts anew.
-const First = 10_000
+// Below Linux's ip_local_port_range: the system never assigns these by itself, so that nobody else has one by the time its owner
+// starts, or starts anew. Above 10080, which fetch() refuses.
+const First = 10_100
 const End = 32_768
 
-/** A port of loopback that nobody listens on just now, and that nobody is given who does not name it. */
+/** A loopback port that is free now and that the system does not assign. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(First, End)

@@ -84,7 +84,7 @@ async function expectAlive(processes: Started[]): Promise<void> {
   expect(await Promise.race([...ended, sleep(0, null)])).toBe(null)
 }
 
-/** What a process did not find as it should be. */
+/** The lines of a process's log that are more than information. */
 function warningsOf({ pid, log }: Started): string {
   const lines = log().split('\n')
   return `Process ${pid}, of ${lines.length} lines:\n${lines.filter((line) => !line.startsWith('{"level":30')).join('\n')}\n`

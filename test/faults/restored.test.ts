@@ -140,7 +140,7 @@ function admin(w: World, url: string, ...args: string[]) {
   })
 }
 
-/** The worker locks tables in another order than who replaces them all: an operator who loses that deadlock tries again. */
+/** The worker and a restore lock tables in different orders. The operator tries again after a deadlock. */
 async function asOftenAsNeeded(work: () => Promise<unknown>): Promise<unknown> {
   return work().catch((error: Error) => {
     if (!`${error} ${error.cause}`.includes('deadlock detected')) throw error

@@ -96,7 +96,7 @@ export async function turnsOften(name: string, work: () => Promise<unknown>): Pr
   delay.disable()
   const { user, system } = process.cpuUsage(from)
   const ms = Math.round((user + system) / 1000)
-  // What blocks others works: a longer delay than that is the machine's.
+  // Work blocks others, so a delay that is longer than all the work is the machine's.
   const cost = { name, blockedMs: Math.min(Math.round(delay.max / 1e6), ms), ms }
   const under = (limit: number) => expect.toSatisfy((ms: number) => ms < limit, `under ${limit} ms`)
   expect(cost).toEqual({ name, blockedMs: under(BlockedAtMostMs), ms: under(ReadingAtMostMs) })
