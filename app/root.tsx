@@ -32,8 +32,8 @@ export async function loader({ context: { api, member } }: LoaderFunctionArgs) {
   return json({ account: member && (await api.account.show()) })
 }
 
-/** A route may say that it stands by itself, without the navigation. */
-export type Handle = { bare?: boolean }
+/** A route may say that it stands by itself, without the navigation, and that it is wide. */
+export type Handle = { bare?: boolean; wide?: boolean }
 
 export function Layout({ children }: { children: ReactNode }) {
   const { nonce, requestId } = useContext(RequestContext)
@@ -74,6 +74,8 @@ export function ErrorBoundary() {
 
 function Frame({ children }: { children: ReactNode }) {
   const account = useAccount()
-  const isBare = useMatches().some(({ handle }) => (handle as Handle | undefined)?.bare)
-  return account && !isBare ? <Shell>{children}</Shell> : <Plain>{children}</Plain>
+  const handles = useMatches().map(({ handle }) => handle as Handle | undefined)
+  const isBare = handles.some((handle) => handle?.bare)
+  const isWide = handles.some((handle) => handle?.wide)
+  return account && !isBare ? <Shell>{children}</Shell> : <Plain isWide={isWide}>{children}</Plain>
 }

@@ -76,7 +76,7 @@ export function connect(
 
 // As it is published, the driver gives one caller another's rows after a migration, and a lost connection ends the process.
 function demandPatched(): void {
-  if (!('oneQueryAtATime' in postgres))
+  if (!('oneQueryAtATime' in postgres && 'setsOnceConnected' in postgres))
     throw new InstallationError(
       'The database driver in node_modules is not patched. Run `npx patch-package` (npm ci does it), then start again.',
     )

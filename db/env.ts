@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { misspelt } from './misspelt.ts'
 import type { KeyRing } from './sealed.ts'
 
 const wholeNumber = <F extends number | null>(name: string, least: number, most: number, fallback: F) =>
@@ -9,6 +10,17 @@ const wholeNumber = <F extends number | null>(name: string, least: number, most:
     .refine((n) => n >= least && n <= most)
     .or(z.undefined().transform(() => fallback))
     .catch(() => problem(`${name} must be a whole number from ${least} to ${most}.`))
+
+const bytesOf: Record<string, number> = { '': 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 }
+
+const size = (name: string, fallback: string) =>
+  z
+    .string()
+    .default(fallback)
+    .transform((text) => /^(\d{1,15}) ?([KMGT]B|)$/i.exec(text))
+    .transform((said) => (said ? Number(said[1]) * bytesOf[said[2]!.toUpperCase()]! : Number.NaN))
+    .refine(Number.isSafeInteger)
+    .catch(() => problem(`${name} must be a number of bytes, or of KB, MB, GB or TB: 10GB, say. 0 is no limit.`))
 
 const origin = (name: string) =>
   z
@@ -75,6 +87,7 @@ const Variables = z.object({
     .enum(['local', 's3'])
     .default('local')
     .catch(() => problem('FILES must be local or s3.')),
+  STORAGE_QUOTA: size('STORAGE_QUOTA', '10GB'),
   S3_ENDPOINT: origin('S3_ENDPOINT'),
   S3_REGION: z.string().default('us-east-1'),
   S3_BUCKET: z.string().optional(),
@@ -134,6 +147,7 @@ export function readEnv(variables: Record<string, string | undefined> = process.
     workerPort: env.WORKER_PORT,
     metricsPort: env.METRICS_PORT, // null: the web process serves none
     outboundAllow: env.OUTBOUND_ALLOW,
+    storageQuota: env.STORAGE_QUOTA, // bytes of one organisation; 0: no bound
     s3, // null: files are kept in dataDir
     blueskyPlcUrl: env.BLUESKY_PLC_URL,
     logLevel: env.LOG_LEVEL,
@@ -155,6 +169,13 @@ function bucketIn(env: z.output<typeof Variables>): Bucket {
 /** The environment of this process with `changes` on top: for one that it starts. */
 export function variablesWith(changes: Record<string, string>): NodeJS.ProcessEnv {
   return { ...process.env, ...changes }
+}
+
+/** A sentence for each variable of this process that is no setting, and looks like one. */
+export function misspeltSettings(variables: Record<string, string | undefined> = process.env): string[] {
+  return misspelt(Object.keys(variables), Object.keys(Variables.shape)).map(
+    ({ name, meant }) => `${name} is not a setting of Punctual: did you mean ${meant}?`,
+  )
 }
 
 export class EnvError extends Error {}

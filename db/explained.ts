@@ -2,19 +2,24 @@ import { isDatabaseAway, sqlStateOf } from './client.ts'
 import { InstallationError } from './embedded.ts'
 import { EnvError } from './env.ts'
 
-const Refused = /^(28\w{3}|3D000|42501)$/ // the password, the database's name, what its user may
-
 /**
- * Why a process cannot start, or a command cannot be done: one sentence where it is the operator's to mend (a setting, a
+ * Why a process cannot start, or a command cannot be done: one sentence where the operator can change it (a setting, a
  * port, the way to the database), else the error with its stack.
  */
 export function explained(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof EnvError || error instanceof InstallationError) return error.message
-  if ('code' in error && error.code === 'EADDRINUSE') return error.message
-  if (isDatabaseAway(error) || Refused.test(sqlStateOf(error) ?? ''))
-    return `The database cannot be used: ${innermost(error).message}`
-  return error.stack ?? error.message
+  const cure = cureFor(error)
+  return cure ? `The database cannot be used (${innermost(error).message}): ${cure}` : (error.stack ?? error.message)
+}
+
+function cureFor(error: Error): string | null {
+  const state = sqlStateOf(error) ?? ''
+  if (/^28\w{3}$/.test(state)) return 'correct the user and the password in DATABASE_URL.'
+  if (state === '3D000') return 'create it with `createdb`, or correct the name in DATABASE_URL.'
+  if (state === '42501') return 'grant its user what is missing, or name another user in DATABASE_URL.'
+  if (state === '53300') return 'raise max_connections of PostgreSQL, or lower DATABASE_CONNECTIONS.'
+  return isDatabaseAway(error) ? 'start PostgreSQL, or correct DATABASE_URL.' : null
 }
 
 // A query's own message is its SQL; what went wrong is its cause. A name with several addresses fails with each.

@@ -3,26 +3,52 @@ import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { migrate as applyOurs } from 'drizzle-orm/postgres-js/migrator'
 import { runMigrations as applyQueue, Logger } from 'graphile-worker'
-import { connect, type Tx, unbounded } from './client.ts'
+import { connect, type Db, sqlStateOf, type Tx, unbounded } from './client.ts'
+import { InstallationError } from './embedded.ts'
 
 const MigrationsFolder = join(import.meta.dirname, 'migrations') // beside the source, and beside the bundles
+const OldestPostgres = 14
+const DeadlocksAtMost = 10
 const LockKey = 7_036_871_431 // any number, as long as it never changes
 
 /**
- * Bring the database at `databaseUrl` up to this version: our migrations, then graphile-worker's own.
+ * Bring the database at `databaseUrl` up to this version: our migrations (or those of another `folder`), then graphile-worker's own.
  *
- * Waits while another process migrates. Safe to repeat; throws what PostgreSQL says, with each migration whole or not at all.
+ * Waits while another process migrates. Safe to repeat; throws what PostgreSQL says, with each migration whole or not at all, and InstallationError where it is too old.
  */
-export async function migrate(databaseUrl: string): Promise<void> {
+export async function migrate(databaseUrl: string, folder = MigrationsFolder): Promise<void> {
   // One connection, for the lock belongs to its session.
   const { db, end } = connect(databaseUrl, { connections: 1, name: 'migrate', bounds: unbounded })
   try {
+    await demandVersion(db)
     await db.execute(sql`select pg_advisory_lock(${LockKey})`)
-    await applyOurs(db, { migrationsFolder: MigrationsFolder })
+    await applyAgainAfterDeadlock(db, folder)
     await applyQueue({ connectionString: databaseUrl, logger: silent })
   } finally {
     await end() // gives the lock back
   }
+}
+
+// Processes run beside it, and of a deadlock PostgreSQL may choose either. The loser has changed nothing: the same again.
+async function applyAgainAfterDeadlock(db: Db, migrationsFolder: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await applyOurs(db, { migrationsFolder })
+    } catch (error) {
+      if (sqlStateOf(error) !== '40P01' || tries === DeadlocksAtMost) throw error
+    }
+  }
+}
+
+/** Throws InstallationError where PostgreSQL is older than Punctual works with. */
+export async function demandVersion(db: Db): Promise<void> {
+  const [row] = await db.execute<{ number: string; name: string }>(
+    sql`select current_setting('server_version_num') as number, current_setting('server_version') as name`,
+  )
+  if (Number(row!.number) >= OldestPostgres * 10_000) return
+  throw new InstallationError(
+    `PostgreSQL ${row!.name} is too old: upgrade it to ${OldestPostgres} or newer, or point DATABASE_URL at another server.`,
+  )
 }
 
 /** Whether our newest migration has been applied: false on a database that is older than this version. */

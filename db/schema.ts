@@ -134,12 +134,13 @@ export const apiKeys = pgTable(
 
 export const channelStatus = pgEnum('channel_status', ['active', 'needs_reconnect', 'disconnected'])
 
-/** What a channel takes, as its network said when it was connected. Shown to callers as `limits`. */
+/** What a channel takes, as its network said when it was connected or last asked. Shown to callers as `limits`. */
 export type ChannelLimits = {
   textLength: number
   textUnit: 'characters' | 'graphemes'
   textBytes?: number | undefined // a second bound, in UTF-8 bytes
-  urlsCountAs?: number | undefined // every link counts as so many, whatever its length
+  urlsCountAs?: number | undefined // a link counts as at least so many
+  shortensUrls?: boolean | undefined // and as no more, however long it is
   mediaCount: number
   mediaTypes: string[]
   mediaBytes?: number | undefined // of an image
@@ -161,6 +162,7 @@ export const channels = pgTable(
     pictureKey: text(), // a key of db/files.ts: pages show nothing from elsewhere
     status: channelStatus().notNull().default('active'),
     limits: jsonb().$type<ChannelLimits>().notNull(),
+    limitsDueAt: instant().notNull().default(sql`now() + interval '24 hours'`), // when they are read again (jobs/channel-limits.ts)
     credential: bytes(), // sealed; null once a disconnected channel has nothing under way
     credentialVersion: integer().notNull().default(1), // rises at each refresh and reconnect: a 401 counts only against the current one
     pausedUntil: instant(), // a 429: nothing of this channel is claimed or intended before
@@ -172,6 +174,7 @@ export const channels = pgTable(
     unique('channels_remote_account').on(t.organisationId, t.network, t.remoteAccount),
     unique('channels_organisation').on(t.organisationId, t.id), // what deliveries refer to
     index('channels_account').on(t.network, t.remoteAccount), // readings: organisations may share an account
+    index('channels_limits_due').on(t.network, t.limitsDueAt),
     // Whose credential is still to be erased.
     index('channels_to_erase').on(t.id).where(sql`status = 'disconnected' and credential is not null`),
   ],
@@ -202,6 +205,44 @@ export const connectFlows = pgTable(
   ],
 )
 
+// Our registration as an app at a server that somebody of the organisation has connected to. It is not shared: a server may
+// give the same token again to one app, and two organisations with the same account must not have one token.
+export const clientRegistrations = pgTable(
+  'client_registrations',
+  {
+    id: id(),
+    organisationId: organisation(),
+    network: text().notNull(),
+    server: text().notNull(), // an origin
+    sealed: bytes().notNull(), // client id and secret, and what they were registered for
+    createdAt: createdAt(),
+  },
+  (t) => [unique('client_registrations_server').on(t.organisationId, t.network, t.server)],
+)
+
+// A credential that is of no more use to us and is to be ended at its network: of a channel that was disconnected, or
+// connected again. The row goes when it is ended, or when it could not be (jobs/revocations.ts).
+export const revocations = pgTable(
+  'revocations',
+  {
+    id: id(),
+    organisationId: organisation(),
+    channelId: uuid().notNull(),
+    sealed: bytes().notNull(), // the credential
+    tries: smallint().notNull().default(0),
+    nextTryAt: instant().notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    index('revocations_next').on(t.nextTryAt),
+    foreignKey({
+      name: 'revocations_channel',
+      columns: [t.organisationId, t.channelId],
+      foreignColumns: [channels.organisationId, channels.id],
+    }).onDelete('cascade'),
+  ],
+)
+
 export const postType = pgEnum('post_type', ['schedule', 'now', 'draft'])
 export const maker = pgEnum('maker', ['member', 'api_key', 'app'])
 
@@ -214,18 +255,21 @@ export const posts = pgTable(
     date: instant(), // what the caller asked for; the ledger's due_at may move, this does not
     content: text().notNull(),
     version: integer().notNull().default(1), // rises at edits, not while deliveries move: the ETag
-    told: text(), // the status when it was last looked at for webhooks: only another one is news (jobs/events.ts)
+    // Its status but for what is being sent, which the deliveries say (jobs/post-view.ts). The column is called as it was when it
+    // only said what webhooks were told last: processes of the version before write it too.
+    status: text('told').notNull(),
     createdByKind: maker().notNull(),
     createdById: uuid().notNull(),
     createdByName: text().notNull(), // as it was called then: the maker may be gone
     createdAt: createdAt(),
-    updatedAt: createdAt(),
+    updatedAt: createdAt(), // what is being sent aside
   },
   (t) => [
     unique('posts_organisation').on(t.organisationId, t.id), // what deliveries refer to
-    // Lists, in either direction; both put what has no date last.
-    index('posts_soonest').on(t.organisationId, t.date, t.id),
-    index('posts_latest').on(t.organisationId, t.date.desc().nullsLast(), t.id.desc()),
+    // Lists (server/post-list.ts), in either direction; one of every status is put together of all.
+    index('posts_status').on(t.organisationId, t.status, t.date, t.id),
+    index('posts_updated').on(t.organisationId, t.status, t.updatedAt, t.id),
+    index('posts_drafts_of').on(t.createdById, t.date, t.id).where(sql`told = 'DRAFT'`), // an app's, on no channel yet
     check('scheduled_has_date', sql`${t.type} = 'draft' or ${t.date} is not null`),
   ],
 )
@@ -256,6 +300,25 @@ export const media = pgTable(
     index('media_same_bytes').on(t.organisationId, t.sha256), // the same file twice is stored once
     index('media_age').on(t.createdAt), // the sweep
     index('media_file').on(t.fileKey), // is it the last row of its file?
+    index('media_storage').on(t.organisationId, t.bytes), // their sum (server/uploads.ts) is read from the index alone
+  ],
+)
+
+// A file that is on its way in: the bytes that are kept free for it, and its place if it is fetched (server/uploads.ts).
+// It goes when the file is stored or given up.
+export const uploads = pgTable(
+  'uploads',
+  {
+    id: id(),
+    organisationId: organisation(),
+    isFetch: boolean().notNull(),
+    bytes: bigint({ mode: 'number' }).notNull(),
+    leaseUntil: instant().notNull(), // renewed while it runs: a process that is gone holds nothing for long
+    createdAt: createdAt(),
+  },
+  (t) => [
+    index('uploads_organisation').on(t.organisationId, t.leaseUntil),
+    index('uploads_expiry').on(t.leaseUntil), // the sweep
   ],
 )
 
@@ -327,12 +390,12 @@ export const deliveries = pgTable(
     leaseToken: uuid(), // the fence: who does not hold it writes nothing negative
     leaseOwner: text(), // the worker pool that works on it, or looks for it
     leaseUntil: instant(),
-    lookAt: instant(), // uncertain: not to be looked for before
-    lookToken: uuid(), // uncertain: the reading that may say "absent"
+    lookAt: instant(), // uncertain, or looked for once more: not before
+    lookToken: uuid(), // the reading that may say "absent"
     absentAt: instant(), // uncertain: the end of the first complete reading that did not show it
     remoteId: text(),
     remoteUrl: text(),
-    publishedAt: instant(),
+    publishedAt: instant(), // when it was sent: the intent of the attempt that is out there
     evidence: evidence(),
     firstSentAt: instant(),
     error: jsonb().$type<DeliveryError>(),
@@ -340,9 +403,9 @@ export const deliveries = pgTable(
   },
   (t) => [
     unique('deliveries_post_channel').on(t.postId, t.channelId),
-    index('deliveries_own_media').using('gin', t.mediaIds), // is this file needed?
+    index('deliveries_own_media').using('gin', t.mediaIds).where(sql`media_ids is not null`), // is this file needed?
     // A post already recorded for one delivery is nobody else's proof.
-    unique('deliveries_remote_id').on(t.channelId, t.remoteId),
+    uniqueIndex('deliveries_remote_id').on(t.channelId, t.remoteId).where(sql`remote_id is not null`),
     foreignKey({
       name: 'deliveries_post',
       columns: [t.organisationId, t.postId],
@@ -368,6 +431,10 @@ export const deliveries = pgTable(
     index('deliveries_for_a_person').on(t.state).where(sql`state in ('held', 'needs_review')`), // the metrics, the operators' page
     index('deliveries_look').on(t.lookAt).where(sql`state = 'uncertain'`), // the reaper
     index('deliveries_being_read').on(t.leaseUntil).where(sql`look_token is not null`), // looks: so few may be
+    // Lists of posts: what of them is under way (jobs/post-view.ts).
+    index('deliveries_moving')
+      .on(t.organisationId, t.postId)
+      .where(sql`state in ('claimed', 'sending', 'uncertain') or (maybe_out and state = 'scheduled')`),
     check('published_has_evidence', sql`(state = 'published') = (published_at is not null and evidence is not null)`),
     check('under_way_has_lease', sql`(state in ('claimed', 'sending')) = (lease_token is not null)`),
     check('uncertain_has_look', sql`state <> 'uncertain' or (look_at is not null and maybe_out)`),
@@ -380,7 +447,33 @@ export const deliveries = pgTable(
   ],
 )
 
-// One row a try: inserted by claim, stamped by intend, completed once by whatever ends it, never changed after.
+// A post on each of its channels, with what lists are sorted and filtered by. Triggers of posts and deliveries alone write it
+// (migration 0015): so it is right whoever writes those, a process of the version before included.
+export const channelPosts = pgTable(
+  'channel_posts',
+  {
+    organisationId: uuid().notNull(),
+    channelId: uuid().notNull(),
+    postId: uuid().notNull(),
+    isAlone: boolean().notNull(), // on no other channel: who was granted this channel alone sees it
+    status: text().notNull(),
+    date: instant(),
+    updatedAt: instant().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.postId, t.channelId] }),
+    foreignKey({
+      name: 'channel_posts_post',
+      columns: [t.organisationId, t.postId],
+      foreignColumns: [posts.organisationId, posts.id],
+    }).onDelete('cascade'),
+    index('channel_posts_date').on(t.channelId, t.isAlone, t.date, t.postId),
+    index('channel_posts_status').on(t.channelId, t.isAlone, t.status, t.date, t.postId),
+    index('channel_posts_updated').on(t.channelId, t.isAlone, t.updatedAt, t.postId),
+  ],
+)
+
+// One row a try: inserted by claim, stamped by intend, completed once by whatever ends it. After that only `found_at` is added.
 export const attempts = pgTable(
   'attempts',
   {
@@ -395,6 +488,7 @@ export const attempts = pgTable(
     startedAt: instant().notNull(),
     intendedAt: instant(), // from here on something may be out there
     endedAt: instant(),
+    foundAt: instant(), // when a reading of the account found what this try sent
     outcome: text(), // published | later | refused | reconnect | unknown | internal | lost | edited | cancelled
     status: integer(), // the network's HTTP status
     reply: text(), // the network's answer, redacted and capped
@@ -452,7 +546,7 @@ export const workerMinutes = pgTable(
     owner: text().notNull(),
     published: integer().notNull(),
     failed: integer().notNull(),
-    latenessP50Ms: integer('lateness_p50_ms'), // from due_at to published_at; null when nothing was published
+    latenessP50Ms: integer('lateness_p50_ms'), // from due_at to when it was recorded; null when nothing was published
     latenessP95Ms: integer('lateness_p95_ms'),
     latenessMaxMs: integer(),
     waiting: integer().notNull(), // due and not out, in the whole installation, as this worker saw it

@@ -53,6 +53,11 @@ export function isSealedAnew(ring: KeyRing, bytes: Uint8Array): boolean {
   return keyId(ring[0]).equals(bytes.subarray(1, 1 + KeyIdBytes))
 }
 
+/** How the keys of `ring` are named in what they seal: its bytes 2 to 5. */
+export function keyIdsOf(ring: KeyRing): Buffer[] {
+  return ring.map(keyId)
+}
+
 export class SealError extends Error {}
 
 function additionalData({ table, id, organisationId, field }: Place): Buffer {

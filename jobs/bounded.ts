@@ -25,3 +25,23 @@ export async function* bounded(
     yield chunk
   }
 }
+
+/**
+ * Told how many bytes there are by now, before the last of them go on, and how many there will be if somebody said so.
+ * What it throws ends the reading.
+ */
+export type Reserve = (bytes: number, expected?: number) => Promise<void>
+
+/** `source` as it comes, each piece after room was made for all so far. */
+export async function* reserved(
+  source: AsyncIterable<Uint8Array>,
+  reserve: Reserve = async () => {},
+  expected?: number,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  for await (const chunk of source) {
+    bytes += chunk.length
+    await reserve(bytes, expected)
+    yield chunk
+  }
+}

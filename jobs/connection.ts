@@ -33,6 +33,13 @@ export class OutboundError extends Error {
     this.kind = kind
     this.sent = sent
   }
+
+  /** The same of a server that people know by its name. */
+  messageOf(server: string): string {
+    return this.message.startsWith('The server ')
+      ? this.message.replace('The server', server)
+      : `${server}: ${this.message}`
+  }
 }
 
 /** Which addresses may be called, how names become addresses, and how long connecting may take. */

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import { type ChannelRow, channelStatus, showChannel } from './channel-view.ts'
-import { type Post, type PostRow, postColumns, postView, showPost } from './post-view.ts'
+import { type Post, type PostRow, postColumnsAt, postView, showPost } from './post-view.ts'
 import { callWebhooks } from './queue.ts'
 
 // What webhooks are told of (API.md §6), written in the transaction in which it happens, for those alone that listen then.
@@ -12,7 +12,8 @@ export type TheirPost = { organisationId: string; postId: string }
 type Deed = 'post.created' | 'post.updated' | 'post.cancelled'
 
 /**
- * Tell of an organisation's posts what has become of them, if that is an end or waits for a person, and was not told already.
+ * Write down, for lists, the status and the last change of an organisation's posts, and tell of a status that is an end or waits for
+ * a person, if it was not told already. Called after every change of what a post shows, but a claim, an intent and an unknown outcome.
  *
  * The caller has locked the posts, or two deliveries that settle at once would each see the other unfinished.
  */
@@ -40,17 +41,19 @@ export async function tellAll(tx: Tx, posts: TheirPost[]): Promise<void> {
 export async function tellOfPost(tx: Tx, post: TheirPost, deed: Deed | null = null): Promise<Post> {
   // Not as a list of one: PostgreSQL would expect ten, and make a plan of its own for each post, which takes longer than the rest.
   const one = sql`values (${post.organisationId}::uuid, ${post.postId}::uuid)`
-  const [row] = await write(tx, [post], becoming(one, deed), sql`, ${postColumns(sql`s`, sql`s`)} from seen s`)
-  return showPost(row as PostRow)
+  const [row] = await write(tx, [post], becoming(one, deed), sql`, to_jsonb(s) as post from seen s`)
+  return showPost((row as { post: PostRow }).post)
 }
 
 function becoming(posts: SQL, deed: Deed | null): SQL {
+  const isNew = deed === 'post.created' // as it was inserted
   return sql`
     seen as (
-      select p.*, v.*, v.status is distinct from p.told as is_news
+      select p.organisation_id, ${postColumnsAt(isNew ? sql`p.updated_at` : sql`greatest(p.updated_at, now()::timestamptz(3))`)},
+        v.resting, v.resting is distinct from p.told as is_news
       from (${posts}) as one (organisation_id, id) join posts p using (organisation_id, id), ${postView}
     ), noted as (
-      update posts p set told = seen.status from seen where p.id = seen.id and seen.is_news
+      update posts p set told = seen.resting, updated_at = seen.updated_at from seen where p.id = seen.id and not ${isNew}
     ), happened as (
       select organisation_id, coalesce(${deed}, 'post.' || lower(status)) as type, to_jsonb(s) - 'is_news' as subject
       from seen s

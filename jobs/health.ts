@@ -1,12 +1,10 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { Registry } from 'prom-client'
+import { listen, type Place } from './listen.ts'
 import { sendMetrics } from './metrics.ts'
 
 /** What a worker says of itself: null when all is well, or why it is not, in words for the operator. */
 export type Health = { notLive: () => string | null; notReady: () => string | null }
-
-/** Where to listen. `port` 0: any free one; `host` null: every address. */
-export type Place = { port: number; host: string | null }
 
 /** Serve a worker's `/livez`, `/readyz` and `/metrics`. Resolves when it listens. */
 export function serveHealth(place: Place, { notLive, notReady }: Health, registry: Registry): Promise<Server> {
@@ -24,16 +22,14 @@ export function serveMetrics(place: Place, registry: Registry): Promise<Server> 
 
 type Answers = Record<string, (res: ServerResponse) => void | Promise<void>>
 
-function serve({ port, host }: Place, paths: Answers): Promise<Server> {
+function serve(place: Place, paths: Answers): Promise<Server> {
   const byPath = new Map(Object.entries(paths))
   const server = createServer((req, res) => {
     const found = byPath.get(req.url?.split('?')[0] ?? '')
     if (found) void found(res)
     else res.writeHead(404).end()
   })
-  return new Promise((done, fail) =>
-    server.once('error', fail).listen({ port, ...(host ? { host } : {}) }, () => done(server)),
-  )
+  return listen(server, place)
 }
 
 function answer(res: ServerResponse, name: string, why: string | null): void {

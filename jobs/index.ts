@@ -7,9 +7,13 @@ import { explained } from '../db/explained.ts'
 import { createLog, print } from '../db/log.ts'
 import { isMigrated } from '../db/migrate.ts'
 import { StuckSentence, startProber } from '../db/prober.ts'
+import { checkDatabase, demandWritable } from '../db/start-checks.ts'
+import { announceStart } from '../db/start-line.ts'
 import { openFiles } from '../db/storage.ts'
+import { answerVersion } from '../db/version.ts'
 import { serveHealth } from './health.ts'
 import { announceDiskErrors } from './life.ts'
+import { placeForOperators } from './listen.ts'
 import { workerMetrics } from './metrics.ts'
 import { networks as allNetworks, type Networks } from './networks/registry.ts'
 import { Outage } from './outage.ts'
@@ -36,6 +40,7 @@ type Way = {
  */
 export async function run({ env, networks = allNetworks, times = realTimes, at = () => {} }: Way): Promise<void> {
   const log = createLog('worker', env.logLevel)
+  announceStart(log)
   const asked = signalled() // before anything is claimed
   let announce: () => Promise<unknown> = async () => {}
   const leave = async () => {
@@ -49,8 +54,12 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
   const { db, underWay, stuckForMs, end } = connect(databaseUrl, { connections, name: 'worker' })
   if (!(await isMigrated(db)))
     throw new InstallationError('The database is older than this version: run `npm run migrate`.')
+  await checkDatabase(db, secretKeys, log)
+  const files = await openFiles(env)
+  await demandWritable(files, env, log)
   const outbound = createOutbound({ allow: env.outboundAllow })
-  const metrics = workerMetrics({ db, underWay, connections, log })
+  const offered = networks({ db, appUrl: env.appUrl, plcUrl: env.blueskyPlcUrl })
+  const metrics = workerMetrics({ db, underWay, connections, log }, Object.keys(offered))
   const refreshing = connect(databaseUrl, { connections: 2, name: 'refresh' }) // slow ones wait for each other alone
   const onStuck = () => {
     log.fatal(StuckSentence)
@@ -63,13 +72,18 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
     outage: new Outage(log),
     ...{ db, databaseUrl, times, outbound, metrics, log, at, ring: secretKeys, appUrl: env.appUrl },
     concurrency: env.workerConcurrency,
-    networks: networks({ db, appUrl: env.appUrl, plcUrl: env.blueskyPlcUrl }),
-    files: await openFiles(env),
+    networks: offered,
+    files,
   }
-  let worker = await startWorker(options)
+  let worker: Worker | null = null
+  const health = {
+    notLive: () => worker?.health.notLive() ?? null,
+    notReady: () => (worker ? worker.health.notReady() : 'starting'),
+  }
+  const place = placeForOperators('WORKER_PORT', env.workerPort, env.host)
+  const server = await serveHealth(place, health, metrics.registry) // first: whoever cannot have its port claims nothing
+  worker = await startWorker(options)
   announceDiskErrors(leave)
-  const health = { notLive: () => worker.health.notLive(), notReady: () => worker.health.notReady() }
-  const server = await serveHealth({ port: env.workerPort, host: env.host }, health, metrics.registry)
   for (;;) {
     const { owner } = worker
     announce = () => announceEnd(databaseUrl, owner, LastWordsMs)
@@ -113,7 +127,9 @@ export function failStart(error: unknown): never {
   process.exit(1)
 }
 
-if (import.meta.main)
+if (import.meta.main) {
+  answerVersion()
   Promise.resolve()
     .then(() => run({ env: readEnv() }))
     .catch(failStart)
+}

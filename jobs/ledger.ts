@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
+import { type TheirPost, tellAll } from './events.ts'
 import { isStopped } from './pause.ts'
 import type { Times } from './times.ts'
 
@@ -73,12 +74,16 @@ export async function renewLeases(tx: Tx, times: Times, owner: string, deliveryI
  * Returns the channels, on which others must be woken.
  */
 export async function releaseClaims(tx: Tx, owner: string): Promise<string[]> {
-  const released = await tx.execute<{ channelId: string }>(sql`
+  await tx.execute(sql`
+    select p.id from posts p where p.id in (select d.post_id from deliveries d where d.lease_owner = ${owner} and d.state = 'claimed')
+    order by p.id for no key update`)
+  const released = await tx.execute<TheirPost & { channelId: string }>(sql`
     with settled as (
       update deliveries set state = 'scheduled', ${preparedCleared}, ${leaseCleared}
-      where lease_owner = ${owner} and state = 'claimed' returning id, attempt_no, channel_id
+      where lease_owner = ${owner} and state = 'claimed' returning id, attempt_no, channel_id, organisation_id, post_id
     ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'lost', message: 'Its worker was stopped.' })})
-    select channel_id as "channelId" from settled`)
+    select channel_id as "channelId", organisation_id as "organisationId", post_id as "postId" from settled`)
+  await tellAll(tx, [...released])
   return [...released].map(({ channelId }) => channelId)
 }
 

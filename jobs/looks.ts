@@ -3,6 +3,7 @@ import type { Tx } from '../db/client.ts'
 import type { NotClaimed } from './dispatch.ts'
 import { beginLooks, type Looking } from './reconcile.ts'
 import type { Deps } from './session.ts'
+import { isSought } from './under-way.ts'
 
 // Which readings begin. After a freeze of all workers or of the database everything that was being sent is to be looked for at
 // once, so how much a network is asked is bounded, whatever the number of workers (docs/decisions/032).
@@ -49,7 +50,7 @@ async function lockNetworks(tx: Tx, asked: SQL, ids: string[]): Promise<{ id: st
   const rows = await tx.execute<{ id: string; isLocked: boolean }>(sql`
     with due as materialized (
       select d.id, c.network from deliveries d join channels c on c.id = d.channel_id
-      where d.id = any(${sql.param(ids)}::uuid[]) and d.state = 'uncertain' and d.look_at <= now()
+      where d.id = any(${sql.param(ids)}::uuid[]) and ${isSought} and d.look_at <= now()
     ), locked as materialized (
       select network from (select distinct network from due where network = any(${asked})) n
       where pg_try_advisory_xact_lock(${LookLock}, hashtext(network))

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Connection } from '../db/client.ts'
 import { droppedLines } from '../db/log.ts'
+import { version } from '../db/version.ts'
 import { watchLedger } from './ledger-metrics.ts'
 
 /** What a process is, for its metrics: its pool, of `connections`, and its log. */
@@ -13,6 +14,14 @@ export function processMetrics({ db, underWay, connections, log }: Measured): Re
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
+  new Gauge({
+    ...{
+      name: 'punctual_build_info',
+      help: '1, with the version that runs',
+      labelNames: ['version', 'node'],
+      registers,
+    },
+  }).set({ version, node: process.version }, 1)
   new Gauge({
     ...{ name: 'punctual_database_pool_size', help: 'Connections that the pool may open', registers },
     collect() {
@@ -40,10 +49,15 @@ export function processMetrics({ db, underWay, connections, log }: Measured): Re
 
 export type WorkerMetrics = ReturnType<typeof workerMetrics>
 
+const Outcomes = ['published', 'later', 'refused', 'reconnect', 'unknown', 'internal', 'lost']
 const LatenessSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600]
 
-/** What a worker counts as it happens. Its labels are networks and outcomes, never an organisation, a channel or a post. */
-export function workerMetrics(measured: Measured) {
+/**
+ * What a worker counts as it happens. Its labels are networks and outcomes, never an organisation, a channel or a post.
+ *
+ * Whatever may be counted is there from the start, at 0: a rate or an increase in Prometheus needs a value before the first.
+ */
+export function workerMetrics(measured: Measured, networks: string[]) {
   const registry = processMetrics(measured)
   const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
     new Counter({ name, help, labelNames, registers: [registry] })
@@ -63,7 +77,13 @@ export function workerMetrics(measured: Measured) {
   const refreshes = counter('punctual_refreshes_total', 'Credentials refreshed, or not', 'network', 'result')
   const rateLimited = counter('punctual_rate_limited_total', 'Answers of a network that asked to wait', 'network')
   const webhookCalls = counter('punctual_webhook_calls_total', 'Calls of webhooks that ended', 'outcome')
-  for (const outcome of ['delivered', 'refused', 'unreachable']) webhookCalls.inc({ outcome }, 0) // a rate needs a first value
+  for (const outcome of ['delivered', 'refused', 'unreachable']) webhookCalls.inc({ outcome }, 0)
+  for (const network of networks) {
+    lateness.zero({ network })
+    rateLimited.inc({ network }, 0)
+    for (const outcome of Outcomes) attempts.inc({ network, outcome }, 0)
+    for (const result of ['good', 'failed']) refreshes.inc({ network, result }, 0)
+  }
   return {
     registry,
     /** It is out: `latenessMs` after it was due. */

@@ -3,7 +3,7 @@ import type { Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
 import { tell } from './events.ts'
 import { endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
-import { wakeAtDue, wakeChannels, wakeSuspect } from './queue.ts'
+import { wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './queue.ts'
 import type { Times } from './times.ts'
 
 // What a person orders of deliveries. Each takes ids that its caller has locked (`lockDeliveries`) and checked, in the
@@ -67,7 +67,7 @@ export async function cancel(tx: Tx, found: Found[]): Promise<void> {
   await tx.execute(sql`
     with settled as (
       update deliveries set
-        state = 'cancelled', ${preparedCleared}, maybe_out = false, next_attempt_at = null, error = null, ${leaseCleared}
+        state = 'cancelled', ${preparedCleared}, maybe_out = false, next_attempt_at = null, error = null, ${lookCleared}, ${leaseCleared}
       where id = any(${sql.param(ids(found))}::uuid[]) returning id, attempt_no
     )
     ${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'cancelled' })}`)
@@ -79,7 +79,7 @@ export async function sendAgain(tx: Tx, found: Found[]): Promise<void> {
   await tx.execute(sql`
     update deliveries set
       state = 'scheduled', due_at = now(), next_attempt_at = null, maybe_out = false, prepared = null,
-      backoff_step = 0, crash_count = 0, error = null
+      backoff_step = 0, crash_count = 0, error = null, ${lookCleared}, ${leaseCleared}
     where id = any(${sql.param(ids(found))}::uuid[])`)
   await wakeAtDue(tx, ids(found))
 }
@@ -87,6 +87,7 @@ export async function sendAgain(tx: Tx, found: Found[]): Promise<void> {
 /** Hold what is unsent of a channel that a person disconnects, until it is connected again. */
 export async function holdUnsent(tx: Tx, organisationId: string, channelId: string): Promise<void> {
   await lockPosts(tx, organisationId, channelId)
+  await lookNoMore(tx, organisationId, channelId)
   const settled = await tx.execute<{ postId: string }>(sql`
     with settled as (
       update deliveries set
@@ -107,6 +108,7 @@ export async function holdUnsent(tx: Tx, organisationId: string, channelId: stri
 /** Cancel what is unsent of a channel that a person disconnects. What may be out waits for a person. */
 export async function cancelUnsent(tx: Tx, organisationId: string, channelId: string): Promise<void> {
   await lockPosts(tx, organisationId, channelId)
+  await lookNoMore(tx, organisationId, channelId)
   const settled = await tx.execute<{ postId: string }>(sql`
     with settled as (
       update deliveries set
@@ -144,12 +146,39 @@ export async function releaseHeld(tx: Tx, times: Times, organisationId: string, 
   )
 }
 
+/**
+ * Have what may be out of a channel that is connected again, and waits for a person, looked for once more: while the access
+ * was lost its account could not be read. After `releaseHeld`, which locks the posts.
+ */
+export async function lookOnceMore(tx: Tx, organisationId: string, channelId: string): Promise<void> {
+  const sought = await tx.execute<{ id: string }>(sql`
+    update deliveries d set look_at = now(), look_token = null, absent_at = null, backoff_step = 0, ${leaseCleared}
+    from attempts a
+    where d.organisation_id = ${organisationId} and d.channel_id = ${channelId} and d.state = 'needs_review' and d.maybe_out
+      and a.delivery_id = d.id and a.no = d.attempt_no and a.intended_at is not null
+    returning d.id`)
+  await wakeLook(
+    tx,
+    [...sought].map(({ id }) => id),
+  )
+}
+
+// A channel that is disconnected cannot be read: what waits for a person is looked for when it is connected again.
+async function lookNoMore(tx: Tx, organisationId: string, channelId: string): Promise<void> {
+  await tx.execute(sql`
+    update deliveries set ${lookCleared}, ${leaseCleared}
+    where organisation_id = ${organisationId} and channel_id = ${channelId} and state = 'needs_review' and look_at is not null`)
+}
+
+const lookCleared = sql`look_at = null, look_token = null, absent_at = null`
+
 // The posts of a channel that its caller has locked, before their deliveries.
 async function lockPosts(tx: Tx, organisationId: string, channelId: string): Promise<void> {
   await tx.execute(sql`
     select p.id from posts p where p.organisation_id = ${organisationId} and p.id in (
       select d.post_id from deliveries d
-      where d.channel_id = ${channelId} and d.state in ('draft', 'scheduled', 'claimed', 'held'))
+      where d.channel_id = ${channelId}
+        and (d.state in ('draft', 'scheduled', 'claimed', 'held') or (d.state = 'needs_review' and d.maybe_out)))
     order by p.id for no key update`)
 }
 

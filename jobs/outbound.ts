@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { Client, type Dispatcher } from 'undici'
 import { addressRule } from './address.ts'
-import { type BytesAtMost, bounded } from './bounded.ts'
+import { type BytesAtMost, bounded, type Reserve, reserved } from './bounded.ts'
 import { type Call, connectorFor, type Deadline, end, OutboundError, type Rules, reset } from './connection.ts'
 import { type Multipart, multipartOf } from './multipart.ts'
 
@@ -41,10 +41,13 @@ export type Outbound = {
   request: (method: Method, url: string, options?: RequestOptions) => Promise<Answer>
   get: (url: string, options?: RequestOptions) => Promise<Answer>
   post: (url: string, options?: RequestOptions) => Promise<Answer>
-  /** Stream what is at `url` into the new file `to`, with the limits of API.md §5. The file is gone after a failure. */
+  /**
+   * Stream what is at `url` into the new file `to`, with the limits of API.md §5. The file is gone after a failure.
+   * `reserve` is told how large it is before each piece is written, and what it throws ends the download.
+   */
   download: (
     url: string,
-    options: { to: string; maxBytes: BytesAtMost; signal?: AbortSignal },
+    options: { to: string; maxBytes: BytesAtMost; reserve?: Reserve | undefined; signal?: AbortSignal },
   ) => Promise<{ bytes: number }>
   /** The same, for calls whose first byte leaves within `ms` of now or never: past it they fail as `deadline`, not sent. */
   beginningWithin: (ms: number) => Outbound
@@ -84,8 +87,8 @@ function outboundOf(house: House, deadline: Deadline | null): Outbound {
     request,
     get: (url, options) => request('GET', url, options),
     post: (url, options) => request('POST', url, options),
-    download: (url, { to, maxBytes, signal }) =>
-      during(house, { deadline, timeoutMs: rules.downloadMs, signal }, (call) => save(call, rules, url, to, maxBytes)),
+    download: (url, { signal, ...way }) =>
+      during(house, { deadline, timeoutMs: rules.downloadMs, signal }, (call) => save(call, rules, url, way)),
     beginningWithin: (ms) => outboundOf(house, earlier(deadline, ms)),
     close: async () => {
       house.closed = true
@@ -165,11 +168,13 @@ function addressed(call: Call, address: string | URL, base?: URL): URL {
   throw new OutboundError('url', call.sent)
 }
 
-async function save(call: Call, rules: House['rules'], address: string, to: string, maxBytes: BytesAtMost) {
+type Saving = { to: string; maxBytes: BytesAtMost; reserve?: Reserve | undefined }
+
+async function save(call: Call, rules: House['rules'], address: string, { to, ...bounds }: Saving) {
   const first = addressed(call, address)
   const file = await open(to, 'wx', 0o600)
   try {
-    await saveFollowing(call, rules, first, file, maxBytes)
+    await saveFollowing(call, rules, first, file, bounds)
     return { bytes: (await file.stat()).size }
   } catch (error) {
     await rm(to)
@@ -179,20 +184,31 @@ async function save(call: Call, rules: House['rules'], address: string, to: stri
   }
 }
 
-async function saveFollowing(call: Call, rules: House['rules'], first: URL, file: FileHandle, maxBytes: BytesAtMost) {
+async function saveFollowing(
+  call: Call,
+  rules: House['rules'],
+  first: URL,
+  file: FileHandle,
+  { maxBytes, reserve }: Omit<Saving, 'to'>,
+) {
   let url = first
   for (let followed = 0; followed <= rules.redirects; followed++) {
     const timeouts = { headersTimeout: rules.betweenBytesMs, bodyTimeout: rules.betweenBytesMs }
     const location = await exchange(call, rules, url, { method: 'GET', ...timeouts }, async (response) => {
       if (isRedirect(response)) return response.headers.location as string
       if (response.statusCode !== 200) throw new OutboundError('status', call.sent, { cause: response.statusCode })
-      for await (const chunk of bytesOf(call, response, maxBytes)) await file.appendFile(chunk)
+      const pieces = bytesOf(call, response, maxBytes)
+      for await (const piece of reserved(pieces, reserve, lengthOf(response))) await file.appendFile(piece)
       return null
     })
     if (location === null) return
     url = addressed(call, location, url)
   }
   throw new OutboundError('redirects', call.sent)
+}
+
+function lengthOf({ headers }: Dispatcher.ResponseData): number | undefined {
+  return Number(headers['content-length']) || undefined
 }
 
 function isRedirect({ statusCode, headers }: Dispatcher.ResponseData): boolean {

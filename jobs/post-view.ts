@@ -1,20 +1,23 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { DeliveryError } from '../db/schema.ts'
 
-// What callers see of a post and its deliveries (API.md §3), always derived from the ledger, never stored beside it.
-// The schemas of it are in server/answers.ts.
+// What callers see of a post and its deliveries (API.md §3), always derived from the ledger. Only for lists, a post keeps the
+// status that it has but for what is being sent (`resting`), and the instant of its last change but for that. The schemas are in
+// server/answers.ts.
 
-export type DeliveryStatus =
-  | 'DRAFT'
-  | 'SCHEDULED'
-  | 'PUBLISHING'
-  | 'HELD'
-  | 'PUBLISHED'
-  | 'FAILED'
-  | 'NEEDS_REVIEW'
-  | 'CANCELLED'
-
-export type PostStatus = DeliveryStatus | 'PARTIALLY_PUBLISHED'
+export const postStatuses = [
+  'DRAFT',
+  'SCHEDULED',
+  'PUBLISHING',
+  'PUBLISHED',
+  'PARTIALLY_PUBLISHED',
+  'HELD',
+  'FAILED',
+  'NEEDS_REVIEW',
+  'CANCELLED',
+] as const
+export type PostStatus = (typeof postStatuses)[number]
+export type DeliveryStatus = Exclude<PostStatus, 'PARTIALLY_PUBLISHED'>
 
 export type Delivery = {
   channelId: string
@@ -54,9 +57,28 @@ const deliveryStatus = sql`case
   when d.state = 'claimed' then 'SCHEDULED'
   else upper(d.state::text) end`
 
-/** Of a post `p`: its status, its deliveries and its media, as one lateral row `v`. */
-export const postView = sql`lateral (
-  select
+/**
+ * SQL: the delivery of this alias is under way. What it shows changes then without a write to its post, so that sends of one post
+ * keep nobody waiting (deliveries_moving is its index).
+ */
+export function isMoving(d: SQL): SQL {
+  return sql`(${d}.state in ('claimed', 'sending', 'uncertain') or (${d}.maybe_out and ${d}.state = 'scheduled'))`
+}
+
+/** SQL: when the delivery of this alias, under way, last changed in what it shows. */
+export function movedAt(d: SQL): SQL {
+  return sql`(
+    select greatest(a.started_at, a.intended_at, a.ended_at) from attempts a
+    where a.delivery_id = ${d}.id and a.no = ${d}.attempt_no)`
+}
+
+/**
+ * Of a post `p`: its status, what posts.told keeps of that (`resting`), its deliveries, when the last that is under way changed
+ * (`moved_at`), and its media, as one lateral row `v`.
+ */
+export const postView = sql`lateral (select w.*,
+    case when w.status = 'PUBLISHING' and not w.is_begun then 'SCHEDULED' else w.status end as resting
+  from (select
     case
       when count(*) = 0 or (bool_or(s.status = 'DRAFT') and bool_and(s.status in ('DRAFT', 'CANCELLED'))) then 'DRAFT'
       when bool_and(s.status = 'CANCELLED') then 'CANCELLED'
@@ -69,6 +91,8 @@ export const postView = sql`lateral (
       when bool_or(s.status = 'FAILED') then 'FAILED'
       else 'PUBLISHED'
     end as status,
+    bool_or(s.status in ('PUBLISHED', 'FAILED')) as is_begun,
+    max(s.moved_at) as moved_at,
     coalesce(json_agg(json_build_object(
       'channelId', s.channel_id, 'network', s.network, 'status', s.status, 'remoteId', s.remote_id, 'url', s.remote_url,
       'publishedAt', s.published_at, 'attempts', s.attempt_no, 'nextAttemptAt', s.next_attempt_at, 'error', s.error
@@ -79,15 +103,19 @@ export const postView = sql`lateral (
     (select coalesce(json_agg(m.media_id order by m.position), '[]') from post_media m
       where m.post_id = p.id and m.organisation_id = p.organisation_id) as media
   from (
-    select d.*, c.network, ${deliveryStatus} as status from deliveries d join channels c on c.id = d.channel_id
+    select d.*, c.network, ${deliveryStatus} as status, case when ${isMoving(sql`d`)} then ${movedAt(sql`d`)} end as moved_at
+    from deliveries d join channels c on c.id = d.channel_id
     where d.post_id = p.id and d.organisation_id = p.organisation_id
-  ) s
+  ) s) w
 ) v`
 
-/** SQL: what PostRow has, of a post `p` and its view `v`, or of one that has both. */
-export function postColumns(p = sql`p`, v = sql`v`): SQL {
-  return sql`${p}.id, ${p}.type, ${v}.status, ${p}.date, ${p}.content, ${p}.version, ${p}.created_by_kind, ${p}.created_by_id,
-    ${p}.created_by_name, ${p}.created_at, ${p}.updated_at, ${v}.deliveries, ${v}.overrides, ${v}.media`
+/** SQL: what PostRow has, of a post `p` and its view `v`. */
+export const postColumns = postColumnsAt(sql`greatest(p.updated_at, v.moved_at)`)
+
+/** The same of a post that changes at this instant. */
+export function postColumnsAt(updatedAt: SQL): SQL {
+  return sql`p.id, p.type, v.status, p.date, p.content, p.version, p.created_by_kind, p.created_by_id, p.created_by_name,
+    p.created_at, ${updatedAt} as updated_at, v.deliveries, v.overrides, v.media`
 }
 
 /** A row of `select postColumns from posts p, postView`. */

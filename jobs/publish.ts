@@ -3,7 +3,7 @@ import { isDatabaseAway, isPassing, sqlStateOf } from '../db/client.ts'
 import { FileNotFound } from '../db/files.ts'
 import { grouped } from './grouped.ts'
 import { type Claimed, type Ending, type Intent, intend } from './ledger.ts'
-import { type Content, type Network, type Publication, PublishError } from './networks/network.ts'
+import { type Content, type Network, type Publication, PublishError, serverName } from './networks/network.ts'
 import { OutboundError } from './outbound.ts'
 import { persistently } from './persistently.ts'
 import { type Deps, notePublished, openSession, refreshed } from './session.ts'
@@ -112,7 +112,7 @@ async function outcomeOf(deps: Deps, ledger: Ledger, gate: Gate, claimed: Claime
 
 async function prepare(deps: Deps, network: Network, claimed: Claimed): Promise<string> {
   const content = contentOf(deps, claimed)
-  const prepared = await within(deps.times.prepareMs, (signal) =>
+  const prepared = await within(deps.times.prepareMs, serverOf(deps, claimed), (signal) =>
     network.prepare(content, claimed.publishKey, openSession(deps, claimed, signal)),
   )
   return JSON.stringify(prepared)
@@ -121,15 +121,17 @@ async function prepare(deps: Deps, network: Network, claimed: Claimed): Promise<
 /** One call, over within 15 s; `deps.outbound` keeps the deadline of its first byte. */
 function send(deps: Deps, network: Network, claimed: Claimed, prepared: string): Promise<Publication> {
   const delivery = { publishKey: claimed.publishKey, prepared: JSON.parse(prepared) as unknown }
-  return within(deps.times.sendMs, (signal) => network.send(delivery, openSession(deps, claimed, signal)))
+  return within(deps.times.sendMs, serverOf(deps, claimed), (signal) =>
+    network.send(delivery, openSession(deps, claimed, signal)),
+  )
 }
 
 // No AbortSignal.timeout: one that is listened to stays, with all that hangs on it, until its time is over, long after the call.
-async function within<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function within<T>(ms: number, server: string, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const halt = new AbortController()
   const over = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    over.reject(new PublishError('unknown', 'It took too long.', { code: 'timeout' }))
+    over.reject(new PublishError('unknown', `${server} took too long.`, { code: 'timeout' }))
     halt.abort(new DOMException('It took too long.', 'TimeoutError'))
   }, ms)
   try {
@@ -204,7 +206,7 @@ async function settle(deps: Deps, ledger: Ledger, claimed: Claimed, outcome: Out
 
 async function settleFailed(deps: Deps, failed: Extract<Outcome, { kind: 'failed' }>): Promise<Ending> {
   const { error, intended, channel } = failed
-  const verdict = verdictOf(error, intended)
+  const verdict = verdictOf(error, intended, serverOf(deps, channel))
   const { code, message, status, reply } = verdict
   const ending: Ending = { outcome: code === 'internal' ? 'internal' : verdict.verdict, message, status, reply }
   if (code === 'internal') deps.log.error({ err: error }, 'an attempt failed on our side')
@@ -239,18 +241,27 @@ async function writeFailure(deps: Deps, channel: Claimed, verdict: PublishError,
 }
 
 /** Any error as a verdict: surely not sent is `later`; once a byte may have left, what is not known is `unknown`. */
-function verdictOf(error: unknown, intended: boolean): PublishError {
-  if (error instanceof PublishError) {
-    if (error.verdict !== 'unknown' || intended) return error
-    return new PublishError('later', error.message, { code: error.code, cause: error })
-  }
+function verdictOf(error: unknown, intended: boolean, server: string): PublishError {
+  if (error instanceof PublishError) return intended ? error : notSent(error)
   if (error instanceof OutboundError) {
     const more = { code: `network_${error.kind}`, cause: error }
-    if (!error.sent || !intended) return new PublishError('later', error.message, more)
-    return new PublishError('unknown', error.message, more)
+    return new PublishError(error.sent && intended ? 'unknown' : 'later', error.messageOf(server), more)
   }
-  if (intended) return new PublishError('unknown', 'The answer could not be understood.', { cause: error })
+  if (intended) return new PublishError('unknown', `The answer of ${server} could not be understood.`, { cause: error })
   return new PublishError('later', 'Something went wrong on our side.', { code: 'internal', cause: error })
+}
+
+/** What nobody knows the outcome of was no post: an upload at the most. */
+function notSent(error: PublishError): PublishError {
+  if (error.verdict !== 'unknown') return error
+  const { message, status, reply } = error
+  const kept = { ...(status === null ? {} : { status }), ...(reply === null ? {} : { reply }) }
+  const code = error.code === 'outcome_unknown' ? 'network_busy' : error.code
+  return new PublishError('later', message, { ...kept, code, cause: error })
+}
+
+function serverOf({ networks }: Deps, { network, remoteAccount }: Claimed): string {
+  return networks[network] ? serverName(networks[network], remoteAccount) : 'The network'
 }
 
 // A refused connection of the network has the same codes as one of the database.

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
+import { isSought } from './under-way.ts'
 
 // The only file that names graphile_worker in SQL. A job is a wake-up and never the truth: losing all of them loses no post.
 
@@ -40,14 +41,14 @@ export async function wakeSuspect(tx: Tx): Promise<void> {
   )
 }
 
-/** Have an uncertain delivery looked for when its `look_at` comes. */
+/** Have a delivery of which nobody knows whether it is out looked for when its `look_at` comes. */
 export async function wakeLook(tx: Tx, deliveryIds: string[]): Promise<void> {
   if (deliveryIds.length === 0) return
   await tx.execute(sql`
     select graphile_worker.add_jobs(array_agg(row(
       'reconcile', json_build_object('deliveryId', d.id, 'network', c.network), null, d.look_at, null, 'look:' || d.id, null, null
     )::graphile_worker.job_spec))
-    from deliveries d join channels c on c.id = d.channel_id where d.id = any(${sql.param(deliveryIds)}::uuid[]) and d.state = 'uncertain'`)
+    from deliveries d join channels c on c.id = d.channel_id where d.id = any(${sql.param(deliveryIds)}::uuid[]) and ${isSought}`)
 }
 
 /** Have these webhooks told at once of something new, or as soon as the rest after a failure is over. */

@@ -95,8 +95,7 @@ async function takeOver(
       select id, state, attempt_no as "attemptNo", organisation_id as "organisationId", post_id as "postId", channel_id as "channelId" from settled`)
     const taken = [...rows]
     at('reaping')
-    const isEnd = ({ state }: Taken) => state === 'failed' || state === 'needs_review'
-    await tellAll(tx, taken.filter(isEnd))
+    await tellAll(tx, taken)
     await wakeTaken(tx, taken)
     return taken
   })
@@ -134,7 +133,11 @@ export async function wakeForgotten(db: Db, overdueMs: number): Promise<number> 
     heads.map(({ id }) => id),
   )
   const unlooked = await db.execute<{ id: string }>(sql`
-    select id from deliveries d where d.state = 'uncertain' and d.look_at < now() - ${ms(overdueMs)}
+    with unlooked as (
+      select id, look_at, look_token, lease_until from deliveries where state = 'uncertain'
+      union all select id, look_at, look_token, lease_until from deliveries where state = 'needs_review'
+    )
+    select id from unlooked d where d.look_at < now() - ${ms(overdueMs)}
       and (d.look_token is null or d.lease_until < now()) order by d.look_at limit ${LooksWokenPerTick}`)
   await wakeLook(
     db,
@@ -175,13 +178,6 @@ async function overdueHeads(db: Db, overdueMs: number, which: SQL): Promise<Over
       and (h.crash_count = 0 or not exists (select from deliveries s where s.crash_count > 0 and s.state in ('claimed', 'sending')))
     order by h.ready_at limit ${WokenPerTick}`)
   return [...heads]
-}
-
-/** A disconnected channel keeps its credential only until the last of its sends is known. */
-export async function eraseCredentials(db: Db): Promise<void> {
-  await db.execute(sql`
-    update channels c set credential = null where c.status = 'disconnected' and c.credential is not null
-      and not exists (select from deliveries d where d.channel_id = c.id and d.state in ('sending', 'uncertain'))`)
 }
 
 const crashedError: DeliveryError = {

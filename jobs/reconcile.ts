@@ -3,6 +3,7 @@ import { type Db, sqlStateOf, type Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
 import { tell } from './events.ts'
 import { json, leaseCleared, ms } from './ledger.ts'
+import { absentError, cannotTell, notSeen, repeatedError, UnclearCode, unclearError } from './look-errors.ts'
 import { type Network, type Other, type Publication, PublishError, type Recorded, Unclear } from './networks/network.ts'
 import { OutboundError } from './outbound.ts'
 import { persistently } from './persistently.ts'
@@ -10,6 +11,7 @@ import { wakeAtDue, wakeChannels, wakeLook } from './queue.ts'
 import { type Deps, notePublished, openSession, refreshed, type SealedChannel } from './session.ts'
 import { lockedPost, recordPublished } from './settle.ts'
 import { backoff } from './times.ts'
+import { isSought } from './under-way.ts'
 
 /** An uncertain delivery that this worker looks for; only the holder of `lookToken` may say that it is absent. */
 export type Looking = SealedChannel & {
@@ -24,6 +26,7 @@ export type Looking = SealedChannel & {
   isSecond: boolean // an earlier complete reading did not show it
   unclear: DeliveryError | null // an earlier one left it open
   isTooOld: boolean
+  isWithPerson: boolean // it waits for a person, whatever is found but the post
 }
 
 /** What a reading found. */
@@ -35,7 +38,7 @@ export type Finding =
   | { kind: 'unreadable'; error: unknown } // may pass
   | { kind: 'unknowable'; error: DeliveryError }
 
-/** Begin to look for those of these deliveries that are uncertain and whose time to look has come, unless somebody is at it. */
+/** Begin to look for those of these deliveries that are to be looked for and whose time has come, unless somebody is at it. */
 export async function beginLooks(
   tx: Tx,
   { owner, times }: Pick<Deps, 'owner' | 'times'>,
@@ -44,7 +47,7 @@ export async function beginLooks(
   const rows = await tx.execute<Omit<Looking, 'intendedAt'> & { intendedAt: string }>(sql`
     with due as materialized (
       select d.id from deliveries d
-      where d.id = any(${sql.param(deliveryIds)}::uuid[]) and d.state = 'uncertain' and d.look_at <= now()
+      where d.id = any(${sql.param(deliveryIds)}::uuid[]) and ${isSought} and d.look_at <= now()
         and (d.look_token is null or d.lease_until <= now())
       order by d.id for no key update of d
     )
@@ -55,7 +58,7 @@ export async function beginLooks(
       d.publish_key as "publishKey", d.prepared, d.backoff_step as "backoffStep", d.look_token as "lookToken",
       a.intended_at as "intendedAt", d.absent_at is not null as "isSecond",
       case when d.error ->> 'code' = ${UnclearCode} then d.error end as unclear,
-      a.intended_at < now() - ${ms(times.giveUpMs)} as "isTooOld",
+      a.intended_at < now() - ${ms(times.giveUpMs)} as "isTooOld", d.state = 'needs_review' as "isWithPerson",
       c.network, c.remote_account as "remoteAccount", c.credential, c.credential_version as "credentialVersion"`)
   return new Map([...rows].map((row) => [row.id, { ...row, intendedAt: new Date(row.intendedAt) }]))
 }
@@ -79,14 +82,17 @@ async function findingOf(deps: Deps, looking: Looking): Promise<Finding> {
   if (!network)
     return { kind: 'unreadable', error: new Error(`This worker does not know the network ${looking.network}.`) }
   if (network.repeatedSend === 'keyed') return { kind: 'repeat' }
-  if (network.repeatedSend === 'blind' || !network.find) return { kind: 'unknowable', error: cannotTell(network) }
+  if (network.repeatedSend === 'blind' || !network.find)
+    return { kind: 'unknowable', error: cannotTell(looking, network) }
   try {
     const found = await findWithRefresh(deps, network, looking)
     if (found instanceof Unclear) return { kind: 'unclear', error: unclearError(found) }
     return found ? { kind: 'found', publication: found } : { kind: 'absent' }
   } catch (error) {
     const isFinal = error instanceof PublishError && (error.verdict === 'refused' || error.verdict === 'reconnect')
-    return isFinal ? { kind: 'unknowable', error: cannotTell(network, error.message) } : { kind: 'unreadable', error }
+    return isFinal
+      ? { kind: 'unknowable', error: cannotTell(looking, network, error.message) }
+      : { kind: 'unreadable', error }
   }
 }
 
@@ -100,10 +106,19 @@ async function findWithRefresh(deps: Deps, network: Network, looking: Looking): 
     return await find(deps, network, looking)
   } catch (error) {
     if (!(error instanceof PublishError) || error.verdict !== 'reconnect') throw error
-    const renewed = await refreshed(deps, network, looking)
+    const renewed = (await refreshed(deps, network, looking)) ?? (await connectedAnew(deps, looking))
     if (!renewed) throw error
     return find(deps, network, renewed)
   }
+}
+
+/** The channel with the credential of a person who has connected it again since; null when nobody has. */
+async function connectedAnew({ db }: Deps, looking: Looking): Promise<Looking | null> {
+  const [row] = await db.execute<{ credential: Uint8Array; credentialVersion: number }>(sql`
+    select credential, credential_version as "credentialVersion" from channels
+    where id = ${looking.channelId} and organisation_id = ${looking.organisationId}
+      and credential is not null and credential_version <> ${looking.credentialVersion}`)
+  return row ? { ...looking, ...row } : null
 }
 
 async function find(deps: Deps, network: Network, looking: Looking): Promise<Found> {
@@ -136,7 +151,9 @@ function onAccount({ network, remoteAccount }: Looking): SQL {
 
 async function recordedOf(db: Db, looking: Looking, remoteIds: string[]): Promise<Map<string, Recorded>> {
   const rows = await db.execute<{ remoteId: string; sentAt: string; recordedAt: string }>(sql`
-    select d.remote_id as "remoteId", coalesce(a.intended_at, d.published_at) as "sentAt", d.published_at as "recordedAt"
+    select d.remote_id as "remoteId", coalesce(a.intended_at, d.published_at) as "sentAt",
+      case when a.outcome = 'published' or a.found_at is not null then greatest(d.published_at, a.ended_at, a.found_at)
+        else now() end as "recordedAt" -- at the latest
     from deliveries d left join attempts a on a.delivery_id = d.id and a.no = d.attempt_no
     where d.${onAccount(looking)} and d.id <> ${looking.id} and d.published_at is not null
       and d.remote_id = any(${sql.param(remoteIds)}::text[])`)
@@ -166,6 +183,7 @@ async function othersOf({ db, times }: Deps, looking: Looking): Promise<Other[] 
 export async function settle(deps: Deps, looking: Looking, finding: Finding): Promise<void> {
   const { db, times, networks, log } = deps
   if (finding.kind === 'found') return recordFound(deps, looking, finding.publication)
+  if (looking.isWithPerson) return settleWithPerson(deps, looking, finding)
   if (finding.kind === 'unknowable') return leaveToPerson(db, looking, finding.error)
   if (finding.kind === 'repeat') return repeat(db, looking, backoff(times, looking.backoffStep))
   const settlesWithinMs = networks[looking.network]?.settlesWithinMs ?? times.settlesWithinMs
@@ -179,8 +197,22 @@ export async function settle(deps: Deps, looking: Looking, finding: Finding): Pr
   if (finding.kind === 'absent') return lookAgain(db, looking, settlesWithinMs, sql`absent_at = now()`)
   const kind = finding.error instanceof OutboundError ? finding.error.kind : undefined
   log.warn({ err: finding.error, kind }, 'a reading failed')
-  if (looking.isTooOld) return leaveToPerson(db, looking, looking.unclear ?? cannotTell(networks[looking.network]))
+  if (looking.isTooOld)
+    return leaveToPerson(db, looking, looking.unclear ?? cannotTell(looking, networks[looking.network]))
   return lookAgain(db, looking, backoff(times, looking.backoffStep), oneStep)
+}
+
+/** Looked for once more after its channel was connected again: not found, it stays with the person. It is never sent. */
+async function settleWithPerson(
+  { db, times, networks }: Deps,
+  looking: Looking,
+  finding: Exclude<Finding, { kind: 'found' }>,
+): Promise<void> {
+  if (finding.kind === 'unreadable' && !looking.isTooOld)
+    return lookAgain(db, looking, backoff(times, looking.backoffStep), oneStep)
+  if (finding.kind === 'absent') return leaveToPerson(db, looking, notSeen(looking, networks[looking.network]))
+  if (finding.kind === 'unclear' || finding.kind === 'unknowable') return leaveToPerson(db, looking, finding.error)
+  await freeChannel(db, looking, sql`state = 'needs_review'`)
 }
 
 const oneStep = sql`backoff_step = backoff_step + 1`
@@ -228,50 +260,21 @@ async function freeChannel(
     await tx.execute(sql`
       with ${lockedPost(id)}
       update deliveries d set ${change}, look_at = null, look_token = null, absent_at = null, ${leaseCleared}
-      from post where d.id = ${id} and d.post_id = post.id and d.look_token = ${lookToken} and d.state = 'uncertain'`)
+      from post where d.id = ${id} and d.post_id = post.id and d.look_token = ${lookToken} and ${isSought}`)
     await tell(tx, organisationId, [postId])
     await wakeAtDue(tx, [id])
     await wakeChannels(tx, [channelId])
   })
 }
 
-async function lookAgain(db: Db, { id, lookToken }: Looking, waitMs: number, change: SQL): Promise<void> {
+async function lookAgain(db: Db, looking: Looking, waitMs: number, change: SQL): Promise<void> {
+  const { id, organisationId, postId, lookToken } = looking
   await db.transaction(async (tx: Tx) => {
     await tx.execute(sql`
-      update deliveries set
-        look_token = null, look_at = now() + ${ms(waitMs)}, ${leaseCleared}, ${change}
-      where id = ${id} and look_token = ${lookToken} and state = 'uncertain'`)
+      with ${lockedPost(id)}
+      update deliveries d set look_token = null, look_at = now() + ${ms(waitMs)}, ${leaseCleared}, ${change}
+      from post where d.id = ${id} and d.post_id = post.id and d.look_token = ${lookToken} and ${isSought}`)
+    await tell(tx, organisationId, [postId])
     await wakeLook(tx, [id])
   })
-}
-
-const repeatedError: DeliveryError = {
-  code: 'outcome_unknown',
-  message: 'Nobody knows whether it went out.',
-  nextStep: 'It is sent again under the same key: if it is there already, it stays one post.',
-}
-const absentError: DeliveryError = {
-  code: 'outcome_unknown',
-  message: 'It was sent and is not there: we looked twice.',
-  nextStep: 'It is sent again.',
-}
-
-/** The code of an outcome that a reading left open: by it the next reading knows. */
-export const UnclearCode = 'cannot_be_read'
-
-function unclearError({ message, url }: Unclear): DeliveryError {
-  const nextStep =
-    url === null
-      ? 'Check the account. If the post is there, choose "It is there". If not, choose "Send again".'
-      : `Is this the post? ${url} – If it is, choose "It is there". If not, choose "Send again".`
-  return { code: UnclearCode, message, nextStep }
-}
-
-function cannotTell(network: Network | undefined, why = ''): DeliveryError {
-  return {
-    code: 'outcome_unknown',
-    message:
-      `${network?.name ?? 'The network'} did not say whether the post went out, and we cannot find out. ${why}`.trim(),
-    nextStep: 'Look at the account yourself, then say whether it is there.',
-  }
 }

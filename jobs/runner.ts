@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Logger as QueueLogger, type Runner, run as runQueue, type TaskList, type WorkerEvents } from 'graphile-worker'
-import { Pool, type PoolClient } from 'pg'
+import { type ClientBase, Pool, type PoolClient } from 'pg'
 import type { Logger } from 'pino'
 
 const PollMs = 1000 // the alarm makes it punctual
@@ -59,7 +59,8 @@ export async function runTasks(
 
 // A job that was fetched or done is no loss when PostgreSQL is killed. A connection that it ends must not end the process.
 function queuePool(connectionString: string, lost: (error: Error) => void): Pool {
-  const pool = new Pool({ connectionString, max: QueueConnections, options: '-c synchronous_commit=off' })
+  const onConnect = (client: ClientBase) => client.query('set synchronous_commit = off') // waited for, and pgbouncer takes it
+  const pool = new Pool({ connectionString, max: QueueConnections, onConnect })
   return pool.on('error', lost).on('connect', (client) => {
     client.on('error', lost)
     endAgainAfterDeadlock(client)

@@ -27,7 +27,7 @@ export type Proof = Pick<Claimed, 'id' | 'organisationId' | 'postId' | 'attemptN
 
 /**
  * Record that posts are out there, and tell of them. Proof is accepted from anyone, at any time, whoever holds the lease
- * by now. Answers how long after its hour each was recorded, in milliseconds, by id; without those that were already.
+ * by now. It was published when it was sent. Answers how long after its hour each was recorded, in milliseconds, by id; without those that were already.
  *
  * Throws a unique violation (23505) when a `remoteId` is recorded for another delivery of the channel: then it is not ours.
  */
@@ -44,21 +44,26 @@ export async function recordPublished(tx: Tx, proofs: Proof[]): Promise<Map<stri
         ${column(({ evidence }) => evidence)}::evidence[], ${column(({ publication }) => publication.remoteId)}::text[],
         ${column(({ publication }) => publication.url)}::text[], ${column(({ publication }) => publication.status ?? null)}::integer[],
         ${column(({ publication }) => publication.reply ?? null)}::text[]
-      ) as p (id, attempt_no, evidence, remote_id, url, status, reply)
+      ) as p (id, attempt_no, evidence, remote_id, url, status, reply), lateral (
+        select max(a.intended_at) as sent_at from attempts a where a.delivery_id = p.id and a.no <= p.attempt_no
+      ) as intent
     ), locked as materialized (
       select d.id from deliveries d join proof p using (id) where d.state <> 'published' order by d.id for no key update of d
     ), published as (
       update deliveries d set
-        state = 'published', published_at = now(), evidence = p.evidence, remote_id = p.remote_id, remote_url = p.url,
+        state = 'published', published_at = coalesce(p.sent_at, now()), evidence = p.evidence, remote_id = p.remote_id, remote_url = p.url,
         maybe_out = false, next_attempt_at = null, look_at = null, look_token = null, absent_at = null, error = null, ${leaseCleared}
       from locked join proof p using (id) where d.id = locked.id
-      returning d.id, d.published_at - d.due_at as late, p.attempt_no, p.status, p.reply
+      returning d.id, now() - d.due_at as late, p.evidence, p.attempt_no, p.status, p.reply
     ), overtaken as (
       update attempts a set ended_at = now(), outcome = 'lost', message = 'An earlier attempt proved to be out.'
       from published p where a.delivery_id = p.id and a.no > p.attempt_no and a.ended_at is null
     ), ended as (
-      update attempts a set ended_at = now(), outcome = 'published', status = p.status, reply = p.reply
-      from published p where a.delivery_id = p.id and a.no = p.attempt_no and a.ended_at is null
+      update attempts a set ended_at = coalesce(a.ended_at, now()), found_at = case when p.evidence = 'found' then now() end,
+        outcome = case when a.ended_at is null then 'published' else a.outcome end,
+        status = case when a.ended_at is null then p.status else a.status end,
+        reply = case when a.ended_at is null then p.reply else a.reply end
+      from published p where a.delivery_id = p.id and a.no = p.attempt_no and (a.ended_at is null or p.evidence = 'found')
     )
     select id, extract(epoch from late)::float8 * 1000 as "lateMs" from published`)
   await tellAll(tx, proofs)

@@ -13,6 +13,7 @@ import {
   idempotencyKeys,
   sessions,
   throttles,
+  uploads,
   workerMinutes,
 } from '../db/schema.ts'
 
@@ -34,6 +35,7 @@ const over: [PgTable, SQL][] = [
   [connectFlows, sql`o.expires_at < now()`],
   [appSecrets, sql`o.expires_at < now()`],
   [throttles, sql`o.expire < now()`],
+  [uploads, sql`o.lease_until < now()`],
   [apiRequests, sql`o.at < now() - interval '7 days'`],
   [sessions, sql`o.expires_at < now()`],
   [devices, sql`o.expires_at < now()`],

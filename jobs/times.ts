@@ -41,7 +41,11 @@ export const times = {
   webhookRestMs: 10 * minute, // the longest that one that fails is left alone
   webhookOffMs: 72 * hour, // failing for so long, it is switched off
   webhookSweepMs: 10 * second, // how often a lost wake-up is looked for
+  revokeBackoffMs: [minute, 10 * minute, hour, 6 * hour], // between tries to end a credential at its network
   alarmMs: 5 * second, // the alarm looks again at least so often
+  limitsMs: minute, // how often a worker looks whose limits are to be read again
+  limitsAgeMs: 24 * hour, // how old a channel's limits become, ± 4 h
+  limitsAgainMs: hour, // the pause after a reading that failed
   minuteMs: minute, // how often a worker writes down what it did
   silenceMs: 15 * second, // longer than a connection may take to open, and than a statement of ours may run
   stopAtMostMs: 50 * second, // a send has at most 18 s, and its record the lease's time; npm start kills after 60 s
@@ -56,15 +60,17 @@ export type Times = typeof times
  * for hopeless. The first byte gets three times as long: a busy machine is no faster for the tests.
  */
 export function scaledTimes(factor: number): Times {
-  const { waitAtMostMs, giveUpMs, webhookOffMs, silenceMs, stopAtMostMs, liveWithinMs, canaryWithinMs, ...scalable } =
+  const { waitAtMostMs, giveUpMs, webhookOffMs, silenceMs, stopAtMostMs, liveWithinMs, canaryWithinMs, ...others } =
     times
-  const { beginMs, backoffMs, webhookBackoffMs, ...short } = scalable
+  const { limitsAgeMs, limitsAgainMs, ...scalable } = others
+  const { beginMs, backoffMs, webhookBackoffMs, revokeBackoffMs, ...short } = scalable
   const scaled = Object.fromEntries(Object.entries(short).map(([name, ms]) => [name, ms * factor]))
   return {
     ...{ ...times, ...scaled },
     beginMs: Math.min(beginMs, 3 * beginMs * factor),
     backoffMs: backoffMs.map((ms) => ms * factor),
     webhookBackoffMs: webhookBackoffMs.map((ms) => ms * factor),
+    revokeBackoffMs: revokeBackoffMs.map((ms) => ms * factor),
   }
 }
 

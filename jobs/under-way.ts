@@ -16,3 +16,6 @@ export function underWayOn(channelId: SQL): SQL {
     (select u.state from deliveries u where u.channel_id = ${channelId} and u.state in ('claimed', 'sending') limit 1),
     (select u.state from deliveries u where u.channel_id = ${channelId} and u.state = 'uncertain' limit 1 offset ${sql.raw(String(UncertainAtMost - 1))}))`
 }
+
+/** SQL: the delivery `d` is to be looked for: its outcome is unknown, or it waits for a person and is looked for once more. */
+export const isSought = sql`(d.state = 'uncertain' or (d.state = 'needs_review' and d.look_at is not null))`

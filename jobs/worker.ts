@@ -5,6 +5,7 @@ import { connect, type Db, type Tx } from '../db/client.ts'
 import type { Prober } from '../db/prober.ts'
 import { networks as networkRows } from '../db/schema.ts'
 import { alarm } from './alarm.ts'
+import { readDueLimits } from './channel-limits.ts'
 import { claimHeads, type Late, putAside } from './claim.ts'
 import { Dispatch } from './dispatch.ts'
 import type { Health } from './health.ts'
@@ -15,9 +16,10 @@ import { sweepMedia } from './media-sweep.ts'
 import { persistently } from './persistently.ts'
 import { deliver, type Gate, openLedger } from './publish.ts'
 import { askBack, dropJob, type Payloads, wakeChannels, wakeLook } from './queue.ts'
-import { eraseCredentials, overdueLately, reap, wakeForgotten } from './reaper.ts'
+import { overdueLately, reap, wakeForgotten } from './reaper.ts'
 import { type Looking, look } from './reconcile.ts'
 import { noticeRestore } from './restore.ts'
+import { eraseCredentials, revokeDue } from './revocations.ts'
 import { type Queue, runTasks } from './runner.ts'
 import type { Deps } from './session.ts'
 import { SweepEveryMs, sweep } from './sweep.ts'
@@ -38,7 +40,8 @@ export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & {
  */
 export type End = { reason: string; code: 0 | 1; next: 'another' | 'exit' }
 
-type Heard = { reaperAt: number; canaryAt: number } // in ms, as Date.now() says
+// `unanswered`: canaries in a row that were sent and not run. The instants are in ms, as Date.now() says.
+type Heard = { reaperAt: number; canaryAt: number; unanswered: number }
 
 /** A running worker. `ended` resolves when it can do nothing more; `stop` drains it first. */
 export type Worker = { owner: string; health: Health; ended: Promise<End>; stop: () => Promise<void> }
@@ -47,7 +50,7 @@ export type Worker = { owner: string; health: Health; ended: Promise<End>; stop:
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { db, times, log, databaseUrl, concurrency } = options
   const gate: Gate = { closed: false, claimed: new Set(), sending: new Set() }
-  const heard: Heard = { reaperAt: Date.now(), canaryAt: Date.now() }
+  const heard: Heard = { reaperAt: Date.now(), canaryAt: Date.now(), unanswered: 0 }
   await noticeRestore(db, log)
   await knowNetworks(options)
   const deps: Deps = { ...options, tally: new Tally(), owner: '' } // the pool's id, known before the first task runs
@@ -78,7 +81,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       reconcile: withPayload(async ({ deliveryId, network }: Payloads['reconcile']) => looks.wake(deliveryId, network)),
       webhook: withPayload(async (payload: Payloads['webhook']) => postman.call(payload)),
       [canaryOf(owner)]: async () => {
-        heard.canaryAt = Date.now()
+        Object.assign(heard, { canaryAt: Date.now(), unanswered: 0 })
       },
     }
   }
@@ -94,7 +97,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     every(times.heartbeatMs, halt.signal, beat, deps),
     every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, deps),
     alarm(databaseUrl, { ...deps, onDue: (channel) => sends.offer([channel]) > 0 }, halt.signal),
-    ...upkeep(deps, reaper.db, { heard, sends }, halt.signal),
+    ...upkeep(deps, reaper.db, { heard, sends, onHung: lost.resolve }, halt.signal),
   ]
   const stop = async () => {
     await drain(deps, { runner, gate, sends, looks, postman })
@@ -104,16 +107,18 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   return { owner, health: healthOf(options, heard, gate), ended: endOf(runner, lost.promise, gate), stop }
 }
 
-type Kept = { heard: Heard; sends: Dispatch<Claimed | Late> }
+type Kept = { heard: Heard; sends: Dispatch<Claimed | Late>; onHung: (end: End) => void }
 
-function upkeep(deps: Deps, reaper: Db, { heard, sends }: Kept, signal: AbortSignal): Promise<void>[] {
+function upkeep(deps: Deps, reaper: Db, { heard, sends, onHung }: Kept, signal: AbortSignal): Promise<void>[] {
   const { db, times, owner, tally, log } = deps
   return [
     every(times.reaperMs, signal, () => tick(deps, reaper, heard), deps),
     every(times.reaperMs, signal, () => takeOverdue(deps, reaper, sends), deps),
     every(times.overdueMs / 2, signal, () => tidy(deps, reaper), deps),
-    every(times.canaryMs, signal, () => sendCanary(db, owner, heard), deps),
+    every(times.overdueMs / 2, signal, () => revokeDue(deps), deps),
+    every(times.canaryMs, signal, () => sendCanary(deps, heard, onHung), deps),
     every(times.minuteMs, signal, () => tally.write(db, owner), deps),
+    every(times.limitsMs, signal, () => readDueLimits(deps, signal), deps),
     every(SweepEveryMs, signal, () => sweep(db, signal, log), deps),
     every(SweepEveryMs, signal, () => sweepMedia(deps, signal), deps),
   ]
@@ -189,11 +194,12 @@ async function takeOverdue({ times }: Deps, db: Db, sends: Dispatch<Claimed | La
   sends.offer(overdue.map(({ channelId, network }) => ({ id: channelId, network })))
 }
 
-async function tidy({ times, log }: Deps, db: Db): Promise<void> {
+async function tidy(deps: Deps, db: Db): Promise<void> {
+  const { times, log } = deps
   await noticeRestore(db, log)
   const woken = await wakeForgotten(db, times.overdueMs)
   if (woken > 0) log.warn({ woken }, 'woken what had lost its wake-up, or waits for its turn')
-  await eraseCredentials(db)
+  await eraseCredentials(deps, db)
 }
 
 /** What is too late is put aside as a piece of work of its own: however long it takes, no other channel's claim waits for it. */
@@ -206,12 +212,16 @@ async function leaveLate({ db, times, log }: Deps, channelId: string): Promise<v
   }
 }
 
+// A queue whose connections are ended while it ends may hang for ever (seen with graphile-worker 0.18.0): another one is begun.
 // A database that is away says nothing of this worker: the canary counts again once it can be sent.
-async function sendCanary(db: Db, owner: string, heard: Heard): Promise<void> {
+async function sendCanary({ db, owner, times }: Deps, heard: Heard, onHung: (end: End) => void): Promise<void> {
+  if (heard.unanswered * times.canaryMs >= times.canaryWithinMs)
+    onHung({ reason: 'the queue hangs: it ran no job of this worker', code: 1, next: 'another' })
   try {
     await askBack(db, canaryOf(owner))
+    heard.unanswered++
   } catch (error) {
-    heard.canaryAt = Date.now()
+    Object.assign(heard, { canaryAt: Date.now(), unanswered: 0 })
     throw error
   }
 }

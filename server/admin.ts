@@ -1,39 +1,55 @@
 import { Command } from 'commander'
 import { pino } from 'pino'
 import { InstallationError, NotRunning, startEmbedded } from '../db/embedded.ts'
-import { type Env, readEnv } from '../db/env.ts'
+import { type Env, misspeltSettings, readEnv } from '../db/env.ts'
 import { explained } from '../db/explained.ts'
 import { print } from '../db/log.ts'
 import { isMigrated, migrate } from '../db/migrate.ts'
+import { version } from '../db/version.ts'
 import { checkInvariants } from '../jobs/invariants.ts'
 import { ConnectError } from '../jobs/networks/network.ts'
 import type { Reach } from '../jobs/pause.ts'
 import { afterRestore, allowFailover } from '../jobs/restore.ts'
 import { atCommandLine } from './activity.ts'
 import { overdue, retry, show } from './deliveries.ts'
+import { find, organisationsIn, revokeKey } from './directory.ts'
 import { Failure } from './errors.ts'
 import { Id } from './forms.ts'
 import { install } from './installation.ts'
 import { rotateKey } from './key-rotation.ts'
 import { goOnSending, limitNetwork, stopSending } from './pauses.ts'
 import { connectChannel, createAccountFor, resetPassword } from './provisioning.ts'
+import { statusOf } from './status.ts'
 import type { Installation } from './trpc.ts'
+import { typedPassword } from './typed-password.ts'
 
 // The operator's commands: each prints one JSON value on standard output, and nothing else there.
 
 type Work<Said> = (installation: Installation) => Promise<Said>
 
+const PasswordStdin = 'read the password from standard input (also without this, unless it is a terminal)'
+const PasswordArgument = 'the password: others on this machine can see it, so use standard input instead'
+
 const program = new Command('npm run admin --').description("Punctual's commands for operators. Each prints JSON.")
+program.version(version)
 
 program
   .command('create-account')
-  .description('Make an account and its organisation; on an e-mail that exists, add an organisation to it.')
+  .description(
+    'Make an account and its organisation; on an e-mail that exists, add an organisation to it. The password comes on standard input.',
+  )
   .requiredOption('--email <address>')
-  .requiredOption('--password <password>', 'of a new account; that of an existing one stays')
+  .option('--password-stdin', PasswordStdin)
+  .option('--password <password>', PasswordArgument)
   .requiredOption('--organisation <name>')
   .option('--name <name>', "the person's name")
   .option('--api-key', 'also make an API key for the organisation')
-  .action((options) => perform((installation) => createAccountFor(installation, options)))
+  .action((options) =>
+    perform(async (installation) => {
+      const password = await typedPassword(options)
+      return createAccountFor(installation, { ...options, password })
+    }),
+  )
 program
   .command('connect <network>')
   .description('Connect a channel of a network that needs no browser: feed, bluesky.')
@@ -43,10 +59,38 @@ program
   .action((network, options) => perform((installation) => connectChannel(installation, network, options)))
 program
   .command('reset-password')
-  .description('Set a new password and sign the account out everywhere.')
+  .description('Set a new password, from standard input, and sign the account out everywhere.')
   .requiredOption('--email <address>')
-  .requiredOption('--password <password>')
-  .action((options) => perform((installation) => resetPassword(installation, options)))
+  .option('--password-stdin', PasswordStdin)
+  .option('--password <password>', PasswordArgument)
+  .action((options) =>
+    perform(async (installation) => {
+      const password = await typedPassword(options)
+      return resetPassword(installation, { ...options, password })
+    }),
+  )
+program
+  .command('status')
+  .description(
+    'The whole installation on one screen: version, workers, what waits, what is paused, how much is stored.',
+  )
+  .action(() => perform(({ db }) => statusOf(db)))
+program
+  .command('list')
+  .description('All organisations, newest first, with their people, channels, scheduled posts and last publication.')
+  .option('--limit <n>', 'how many', '100')
+  .option('--cursor <cursor>', 'the nextCursor of the page before')
+  .action(({ limit, cursor }) => perform(async ({ db }) => organisationsIn(db, wholeNumber('--limit', limit), cursor)))
+program
+  .command('find <text>')
+  .description(
+    'What something is and whose: any id, an e-mail address, part of a name, the last four characters of a key.',
+  )
+  .action((text) => perform(({ db }) => find(db, text)))
+program
+  .command('revoke-key <id>')
+  .description('End an API key at once.')
+  .action((id) => perform(({ db }) => revokeKey(db, atCommandLine, id)))
 program
   .command('overdue')
   .description('Deliveries past their hour that have not gone out, oldest first.')
@@ -136,6 +180,7 @@ function wholeNumber(name: string, typed: string, orElse = ''): number {
  * with 1 when it failed, or `isGood` says that what it found is not.
  */
 async function perform<Said>(command: Work<Said>, isGood: (said: Said) => boolean = () => true): Promise<void> {
+  for (const sentence of misspeltSettings()) print(sentence, process.stderr)
   try {
     const said = await onInstallation(readEnv(), command)
     await printResult(`${JSON.stringify(said, null, 2)}\n`)

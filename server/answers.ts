@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type * as channel from '../jobs/channel-view.ts'
-import type * as post from '../jobs/post-view.ts'
-import { channelStatuses, eventTypes, postStatuses, scopes } from './forms.ts'
+import * as post from '../jobs/post-view.ts'
+import { channelStatuses, type EventType, eventTypes, scopes } from './forms.ts'
 
 // What the public API answers with (API.md §3), as zod: the types of the procedures' answers and the schemas of the
 // OpenAPI document are both read from here.
@@ -30,7 +30,7 @@ const Delivery = z
     ] as ['DRAFT', 'SCHEDULED', 'PUBLISHING', 'HELD', 'PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED']),
     remoteId: z.string().nullable().meta({ description: 'The network’s own id of the post, where it gives one.' }),
     url: z.string().nullable().meta({ description: 'Where the post can be read.' }),
-    publishedAt: Instant.nullable(),
+    publishedAt: Instant.nullable().meta({ description: 'When it was sent. How we know is with its attempts.' }),
     attempts: Count,
     nextAttemptAt: Instant.nullable(),
     error: DeliveryError.nullable(),
@@ -45,7 +45,7 @@ export const Post = z
   .object({
     id: Id,
     type: z.enum(['schedule', 'now', 'draft']),
-    status: z.enum(postStatuses).meta({ description: 'Derived from the deliveries.' }),
+    status: z.enum(post.postStatuses).meta({ description: 'Derived from the deliveries.' }),
     date: Instant.nullable().meta({ description: 'When it is to go out. Null for a draft without one.' }),
     content: z.string(),
     channelIds: z.array(Id),
@@ -54,7 +54,7 @@ export const Post = z
     deliveries: z.array(Delivery),
     createdBy: z.object({ kind: z.enum(['member', 'api_key', 'app']), id: Id, name: z.string() }),
     createdAt: Instant,
-    updatedAt: Instant,
+    updatedAt: Instant.meta({ description: 'When the post or one of its deliveries last changed.' }),
     version: z.int().min(1).meta({ description: 'Rises at each edit; also the ETag, for If-Match.' }),
   })
   .meta({ id: 'Post' }) satisfies z.ZodType<post.Post>
@@ -64,7 +64,11 @@ const Limits = z
     textLength: Count,
     textUnit: z.enum(['characters', 'graphemes']),
     textBytes: Count.optional().meta({ description: 'A second bound on the text, in bytes of UTF-8.' }),
-    urlsCountAs: Count.optional().meta({ description: 'Each link counts as so many, whatever its length.' }),
+    urlsCountAs: Count.optional().meta({ description: 'Each link counts as at least so many.' }),
+    shortensUrls: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Each link counts as no more than `urlsCountAs`, however long it is.' }),
     mediaCount: Count,
     mediaTypes: z.array(z.string()),
     mediaBytes: Count.optional().meta({ description: 'Of an image.' }),
@@ -115,6 +119,9 @@ export const Attempt = z
     startedAt: Instant,
     intendedAt: Instant.nullable().meta({ description: 'From here on something may have been out.' }),
     endedAt: Instant.nullable(),
+    foundAt: Instant.nullable().meta({
+      description: 'When we looked at the account and found what this attempt sent, after its outcome was unknown.',
+    }),
     outcome: z.string().nullable(),
     status: z.int().nullable().meta({ description: 'The network’s HTTP status.' }),
     message: z.string().nullable(),
@@ -209,10 +216,31 @@ export const Problem = z
   })
   .meta({ id: 'Problem', description: 'RFC 9457: what went wrong, in one shape for every failure.' })
 
-/** A page of a list. */
+const [postEvents, channelEvents] = [eventsOf('post.'), eventsOf('channel.')]
+
+/** What webhooks are sent (API.md §6). */
+export const Event = {
+  post: z
+    .object({ type: z.enum(postEvents), timestamp: Instant, data: Post })
+    .meta({ id: 'PostEvent', description: 'What happened to a post, and the post as it was then.' }),
+  channel: z
+    .object({ type: z.enum(channelEvents), timestamp: Instant, data: Channel })
+    .meta({ id: 'ChannelEvent', description: 'What happened to a channel, and the channel as it was then.' }),
+  test: z
+    .object({ type: z.literal('webhook.test'), timestamp: Instant, data: z.object({ webhookId: Id }) })
+    .meta({ id: 'TestEvent', description: 'What somebody asked for to see whether it arrives.' }),
+}
+
+function eventsOf<Noun extends string>(noun: Noun) {
+  return eventTypes.filter((type): type is Extract<EventType, `${Noun}${string}`> => type.startsWith(noun))
+}
+
+/** A page of a list, named after what it lists. */
 export function listOf(item: z.ZodType) {
-  return z.object({
-    data: z.array(item),
-    nextCursor: z.string().nullable().meta({ description: 'For `cursor`; null on the last page.' }),
-  })
+  return z
+    .object({
+      data: z.array(item),
+      nextCursor: z.string().nullable().meta({ description: 'For `cursor`; null on the last page.' }),
+    })
+    .meta({ id: `${item.meta()!.id}Page` })
 }

@@ -12,8 +12,8 @@ const Probe = { probe: 'server/probe.ts' } // its process may read no file but i
 const Programs = { start: 'server/start.ts', web: 'server/index.ts', worker: 'jobs/index.ts', admin: 'server/admin.ts' }
 
 /**
- * Make what production runs: the pages in build/remix and public/build, one bundle a process in build/, and the
- * migrations beside them. `--missing` makes nothing where a build is there already.
+ * Make what production runs: the pages in build/remix and public/build, one bundle a process in build/, and beside them
+ * the migrations and the guides that the documentation shows. `--missing` makes nothing where a build is there already.
  */
 if (!(process.argv.includes('--missing') && isBuilt())) await build()
 
@@ -25,6 +25,8 @@ async function build(): Promise<void> {
   await rm(join(Root, 'build'), { recursive: true, force: true })
   await buildPages()
   await cp(join(Root, 'db/migrations'), join(Root, 'build/migrations'), { recursive: true })
+  for (const guide of ['docs/api', 'docs/oauth.md'])
+    await cp(join(Root, guide), join(Root, 'build', guide), { recursive: true })
   await cp(join(Root, 'server/oldest-node.js'), join(Root, 'build/oldest-node.js'))
   await bundleAll()
 }

@@ -1,19 +1,29 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
-import type { Db } from '../db/client.ts'
+import type { Db, Tx } from '../db/client.ts'
 import { channels as channelsTable, connectFlows } from '../db/schema.ts'
 import { open, seal } from '../db/sealed.ts'
 import { type Channel, type ChannelRow, channelColumns, channelStatus, showChannel } from '../jobs/channel-view.ts'
 import { tellOfChannel } from '../jobs/events.ts'
-import { ConnectError, type ConnectedAccount, type Network } from '../jobs/networks/network.ts'
-import { cancelUnsent, holdUnsent, releaseHeld } from '../jobs/orders.ts'
+import { isAsked } from '../jobs/looks.ts'
+import {
+  type ConnectAccess,
+  ConnectError,
+  type ConnectedAccount,
+  type Credential,
+  type Network,
+} from '../jobs/networks/network.ts'
+import { cancelUnsent, holdUnsent, lookOnceMore, releaseHeld } from '../jobs/orders.ts'
 import { iso } from '../jobs/post-view.ts'
+import { endLater, leaveWhileConnecting, opened } from '../jobs/revocations.ts'
 import { credentialPlace } from '../jobs/session.ts'
 import { times } from '../jobs/times.ts'
+import { registrationsOf } from './client-registrations.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure } from './errors.ts'
 import { ById, ConnectChannel, Disconnect, FinishConnect, ListChannels } from './forms.ts'
 import { copyPicture } from './pictures.ts'
 import { reachesChannel, type Who } from './reach.ts'
+import { type ChannelCounts, countsOf, knownOf } from './reconnecting.ts'
 import { digest, mintToken } from './secrets.ts'
 import { type Installation, needs, owner, router } from './trpc.ts'
 
@@ -54,6 +64,17 @@ export const channels = router({
       return row!.count
     }),
 
+  /** How many posts of the channel are on their way, and what has become of others since it was connected. */
+  counts: needs('channels:read')
+    .input(ById)
+    .query(async ({ ctx, input: { id } }): Promise<ChannelCounts> => {
+      await readChannel(ctx, id)
+      return countsOf(ctx.db, ctx.organisationId, id)
+    }),
+
+  /** What need not be typed again to connect the channel again, by the fields of its form. */
+  known: owner.input(ById).query(({ ctx, input: { id } }) => knownOf(ctx, id)),
+
   /** The networks that a channel can be connected to, for the page. */
   networks: needs('channels:read').query(({ ctx: { networks } }) =>
     Object.entries(networks).map(([key, { name, connecting }]) => ({ key, name, by: connecting.by })),
@@ -75,7 +96,7 @@ export const channels = router({
       return { channel: await storeChannel(ctx, input.network, account, input.channelId ?? null) }
     }),
 
-  /** Come back from a network's consent page with its `code`. The flow is used up, whatever comes of it. */
+  /** Come back from a network's consent page. The flow is used up, whatever comes of it. */
   finish: owner.input(FinishConnect).mutation(async ({ ctx, input }): Promise<Channel> => {
     const [flow] = await ctx.db
       .delete(connectFlows)
@@ -94,8 +115,10 @@ export const channels = router({
         detail: 'This connection was begun too long ago, or in another browser. Begin again.',
       })
     const kept: unknown = JSON.parse(open(ctx.ring, flowPlace(flow.id, ctx.organisationId), flow.sealed))
-    const way = { redirectUri: redirectUri(ctx), code: input.code, outbound: ctx.outbound }
-    const account = await explained(() => connecting.finish(kept, way))
+    const { server = null, code = null, error = null, iss = null } = input
+    const answer = { server, code, error, iss }
+    await leaveWhileConnecting(ctx.db, { organisationId: ctx.organisationId, network: flow.network })
+    const account = await explained(() => connecting.finish(kept, answer, accessOf(ctx, flow.network)))
     return storeChannel(ctx, flow.network, account, flow.channelId)
   }),
 
@@ -126,6 +149,7 @@ export async function storeChannel(
   const { remoteAccount, name, handle, url, limits } = account
   const shown = { name, handle, url, limits, status: 'active' as const, pausedUntil: null, connectedAt: sql`now()` }
   const id = await ctx.db.transaction(async (tx) => {
+    const former = await credentialOf(tx, { organisationId, network, remoteAccount })
     const [row] = await tx
       .insert(channelsTable)
       .values({ organisationId, network, remoteAccount, ...shown, pictureKey })
@@ -151,11 +175,45 @@ export async function storeChannel(
     )
     const page = url ?? ctx.networks[network]?.pageOf?.(id) ?? null
     await tx.update(channelsTable).set({ credential, url: page }).where(eq(channelsTable.id, id))
+    if (former) await endFormer(tx, ctx, { channelId: id, network }, { former, current: account.credential })
     await releaseHeld(tx, times, organisationId, id)
+    if (isAsked(ctx, network)) await lookOnceMore(tx, organisationId, id)
     await tellOfChannel(tx, organisationId, id, 'channel.connected')
     return id
   })
   return readChannel(ctx, id)
+}
+
+async function credentialOf(
+  tx: Tx,
+  { organisationId, network, remoteAccount }: { organisationId: string; network: string; remoteAccount: string },
+): Promise<Uint8Array | null> {
+  const [channel] = await tx
+    .select({ credential: channelsTable.credential })
+    .from(channelsTable)
+    .where(
+      and(
+        eq(channelsTable.organisationId, organisationId),
+        eq(channelsTable.network, network),
+        eq(channelsTable.remoteAccount, remoteAccount),
+      ),
+    )
+    .for('no key update')
+  return channel?.credential ?? null
+}
+
+// Not at once: what is being sent or looked for with it comes to its end first.
+async function endFormer(
+  tx: Tx,
+  { ring, networks, organisationId }: Pick<Installation, 'ring' | 'networks'> & { organisationId: string },
+  { channelId, network }: { channelId: string; network: string },
+  { former, current }: { former: Uint8Array; current: Credential },
+): Promise<void> {
+  const channel = { organisationId, channelId }
+  const credential = opened(ring, channel, former)
+  const { revoking } = networks[network] ?? {}
+  if (!credential || !revoking || revoking.isSame(credential, current)) return
+  await endLater(tx, ring, channel, former, times.lookLeaseMs)
 }
 
 /** The network's own id of a channel's account. Throws `not_found`. */
@@ -188,8 +246,8 @@ async function beginFlow(
   const { connecting } = network
   if (connecting.by !== 'redirect') throw new Error(`${network.name} has no consent page`)
   const state = mintToken()
-  const way = { redirectUri: redirectUri(ctx), state, outbound: ctx.outbound }
-  const { url, kept } = await explained(() => connecting.begin(input.input, way))
+  const request = { redirectUri: `${ctx.env.appUrl}/channels/connected`, state }
+  const { url, kept } = await explained(() => connecting.begin(input.input, request, accessOf(ctx, input.network)))
   const [flow] = await ctx.db
     .insert(connectFlows)
     .values({
@@ -207,8 +265,8 @@ async function beginFlow(
   return { url }
 }
 
-function redirectUri({ env }: Installation): string {
-  return `${env.appUrl}/channels/connected`
+function accessOf(ctx: Installation & { organisationId: string }, network: string): ConnectAccess {
+  return { outbound: ctx.outbound, registrations: registrationsOf(ctx, network) }
 }
 
 function flowPlace(id: string, organisationId: string) {

@@ -41,6 +41,7 @@ const catalogue = {
   idempotency_key_reused: ['UNPROCESSABLE_CONTENT', 'This Idempotency-Key was used with another body.'],
   media_fetch_failed: ['UNPROCESSABLE_CONTENT', 'The media could not be fetched from that URL.'],
   media_not_accepted: ['UNPROCESSABLE_CONTENT', 'This file cannot be used.'],
+  storage_full: ['UNPROCESSABLE_CONTENT', 'Your organisation has no storage left for this file.'],
   connect_failed: ['UNPROCESSABLE_CONTENT', 'The channel could not be connected.'],
   rate_limited: ['TOO_MANY_REQUESTS', 'Too many requests.'],
   internal: ['INTERNAL_SERVER_ERROR', 'Something went wrong on our side.'],

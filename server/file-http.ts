@@ -4,9 +4,11 @@ import { FileNotFound, type Files, type Range } from '../db/files.ts'
 import type { Actor } from './actor.ts'
 import { addressOf } from './address.ts'
 import { Failure, problemFrom } from './errors.ts'
-import { discardRest, receiveFile } from './request-body.ts'
+import { untilGone } from './leaving.ts'
+import { discardRest, receiveFile, UploadPace } from './request-body.ts'
 import { apiFor } from './router.ts'
 import type { Installation } from './trpc.ts'
+import { beginUpload } from './uploads.ts'
 
 type Response = express.Response
 type Member = Extract<Actor, { kind: 'member' }>
@@ -40,16 +42,6 @@ export async function sendFile({ files }: { files: Files }, req: express.Request
     if (!(error instanceof FileNotFound)) throw error
     sendNothing(res)
   }
-}
-
-// Of the connection and not of the answer: of several requests sent in one go, only the first has a tie to it.
-function untilGone({ socket }: express.Request, res: Response): AbortSignal {
-  const gone = new AbortController()
-  const leave = () => gone.abort()
-  if (socket.destroyed) leave()
-  socket.once('close', leave)
-  res.once('finish', () => socket.off('close', leave))
-  return gone.signal
 }
 
 async function answerWith(
@@ -110,8 +102,9 @@ export async function takeFile(
   try {
     if (!member)
       throw new Failure('unauthenticated', { detail: 'You are signed out. Sign in in another tab, and try again.' })
-    await using file = await receiveFile(installation.files, req)
-    const context = { ...installation, actor: member, log: req.log, address: addressOf(req), idempotency: null }
+    await using upload = beginUpload(installation, member.organisationId)
+    await using file = await receiveFile(installation.files, req, UploadPace, upload.reserve)
+    const context = { ...installation, actor: member, log: req.log, address: addressOf(req), idempotency: null, upload }
     const media = await apiFor(context).media.create({ alt: '', ...(file.value as { path: string }) })
     res.json({ media })
   } catch (error) {

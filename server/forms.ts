@@ -64,6 +64,7 @@ export const Instant = z
     abort: true,
   })
   .refine(isOnTheCalendar, 'There is no such day or time.')
+  .meta({ description: 'An instant in UTC, such as 2026-12-24T18:00:00.000Z.' })
   .transform((value) => new Date(value))
 
 function isOnTheCalendar(value: string): boolean {
@@ -107,8 +108,8 @@ export const NewKey = z.strictObject({
   expiresAt: Instant.nullish(),
 })
 
-const limit = z.number().int().min(1).max(100).default(50)
-const cursor = z.string().max(500).optional()
+export const limit = z.number().int().min(1).max(100).default(50)
+export const cursor = z.string().max(500).optional()
 /** Which page of a list, where there are no filters. */
 export const Paged = z.strictObject({ limit, cursor })
 
@@ -124,7 +125,14 @@ export const ConnectChannel = z.strictObject({
   channelId: Id.optional(), // reconnect this one
   input: z.record(z.string().max(50), text(2000)),
 })
-export const FinishConnect = z.strictObject({ state: z.string().max(500), code: z.string().max(5000) })
+/** What a consent page sent back: see ConsentAnswer of jobs/networks/network.ts. */
+export const FinishConnect = z.strictObject({
+  state: z.string().max(500),
+  server: z.string().max(500).optional(),
+  code: z.string().max(5000).optional(),
+  error: z.string().max(500).optional(),
+  iss: z.string().max(2000).optional(),
+})
 /** What operators pause and resume: everything, a network by its key, a channel. */
 export const Reach = z.discriminatedUnion('scope', [
   z.strictObject({ scope: z.literal('all') }),
@@ -148,6 +156,10 @@ const MediaIds = z.array(Id).max(20, 'At most 20 files.')
 const Override = z
   .strictObject({ channelId: Id, content: text(100_000).optional(), mediaIds: MediaIds.optional() })
   .refine(({ content, mediaIds }) => content !== undefined || mediaIds !== undefined, 'Name content or mediaIds.')
+  .meta({
+    id: 'NewOverride',
+    description: 'A text or media of its own on one channel; what is left out is the post’s.',
+  })
 const Overrides = z
   .array(Override)
   .max(50, 'At most 50.')
@@ -187,28 +199,6 @@ export const UpdatePost = z.strictObject({
   ifVersions: IfVersions,
 })
 
-export const postStatuses = [
-  'DRAFT',
-  'SCHEDULED',
-  'PUBLISHING',
-  'PUBLISHED',
-  'PARTIALLY_PUBLISHED',
-  'HELD',
-  'FAILED',
-  'NEEDS_REVIEW',
-  'CANCELLED',
-] as const
-export const ListPosts = z.strictObject({
-  status: z
-    .union([z.enum(postStatuses), z.array(z.enum(postStatuses))], `Must be one of ${postStatuses.join(', ')}.`) // or several, in this process
-    .optional(),
-  channelId: Id.optional(),
-  from: Instant.optional(),
-  to: Instant.optional(),
-  order: z.enum(['asc', 'desc']).default('desc'),
-  limit,
-  cursor,
-})
 const resolved = { id: Id, channelId: Id, ifVersions: IfVersions }
 export const Resolve = z.discriminatedUnion('outcome', [
   z.strictObject({
@@ -282,7 +272,7 @@ export const ListWebhookDeliveries = z.strictObject({
 })
 export const WebhookDeliveryById = z.strictObject({ id: Id, deliveryId: Id })
 
-export const requestMethods = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'] as const
+export const requestMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 export const ListRequests = z.strictObject({
   credential: Id.optional(), // the key or the app
   method: z.enum(requestMethods).optional(),

@@ -4,29 +4,40 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { broadcastDevReady } from '@remix-run/node'
 import type { Logger } from 'pino'
-import { type Env, readEnv } from '../db/env.ts'
+import { isPassing } from '../db/client.ts'
+import { readEnv } from '../db/env.ts'
 import { explained } from '../db/explained.ts'
 import { createLog, print } from '../db/log.ts'
 import { StuckSentence, startProber } from '../db/prober.ts'
-import { type Place, serveMetrics } from '../jobs/health.ts'
+import { checkDatabase, demandWritable } from '../db/start-checks.ts'
+import { announceStart } from '../db/start-line.ts'
+import { answerVersion } from '../db/version.ts'
+import { serveMetrics } from '../jobs/health.ts'
+import { listen, type Place, placeForOperators } from '../jobs/listen.ts'
 import { createApp, type Phase } from './http.ts'
 import { install } from './installation.ts'
 import { openJournal } from './journal.ts'
 import { type WebMetrics, webMetrics } from './metrics.ts'
 import { readiness } from './readiness.ts'
 import { UploadPace } from './request-body.ts'
+import type { Installation } from './trpc.ts'
 
 const DrainMs = 20_000
 const LeaveMs = 2000 // for a proxy to see on /readyz that it is to send nobody here
+const LastCallsMs = 1000
 // Longer than the 60 s of common proxies and clients: whoever is to send next must be the one to close, or it meets a reset.
 const KeepAliveMs = 75_000
+const CheckMs = 5000
 const StopAtMostMs = 28_000 // before a supervisor that gives 30 s takes SIGKILL
 
 /** The web process: read the environment, connect, listen, and on SIGTERM or SIGINT answer what is under way and end. */
 async function main(): Promise<void> {
   const env = readEnv()
   const log = createLog('web', env.logLevel)
+  announceStart(log)
   const { installation, databaseUrl, underWay, stuckForMs, end } = await install(env)
+  await demandWritable(installation.files, env, log)
+  await checkIfThere(installation, log)
   await installation.files.clear(new Date(Date.now() - 24 * UploadPace.wholeMs)) // left by one that was killed
   const root = resolve(import.meta.dirname, '..') // from server/ and from build/ alike
   const build = await import(pathToFileURL(join(root, 'build/remix/index.js')).href)
@@ -40,11 +51,11 @@ async function main(): Promise<void> {
   const app = createApp({ installation, journal, log, build, publicDir, metrics, prober, ready, phase: () => phase })
   const server = await listen(
     createServer({ keepAliveTimeout: KeepAliveMs, requestTimeout: 2 * UploadPace.wholeMs }, app),
-    env,
+    { port: env.port, host: env.host, setting: 'PORT' },
   )
   log.info({ address: server.address(), appUrl: env.appUrl }, 'web listens')
   if (metrics && env.metricsPort !== null)
-    await listenForMetrics({ port: env.metricsPort, host: env.host }, metrics, log)
+    await listenForMetrics(placeForOperators('METRICS_PORT', env.metricsPort, env.host), metrics, log)
   if (env.compilerOrigin) await broadcastDevReady(build, env.compilerOrigin) // and open pages load themselves again
   const stop = async () => {
     if (phase !== 'serving') return
@@ -52,8 +63,9 @@ async function main(): Promise<void> {
     setTimeout(() => process.exit(1), StopAtMostMs) // whatever hangs: the database, or a pool on it
     phase = 'leaving'
     await untilLeft(server)
-    phase = 'closing'
-    await close(server)
+    await close(server, () => {
+      phase = 'closing'
+    })
     await journal.end()
     await Promise.all([prober.end(), end()])
     process.exit(0)
@@ -62,17 +74,19 @@ async function main(): Promise<void> {
   process.on('SIGINT', stop)
 }
 
+// The site opens without its database, and says so on /readyz until it is there.
+async function checkIfThere({ db, ring }: Installation, log: Logger): Promise<void> {
+  const checked = checkDatabase(db, ring, log).catch((error: unknown) => {
+    if (!isPassing(error)) throw error
+    log.warn({ reason: explained(error) }, 'the database is not there yet')
+  })
+  await Promise.race([checked, sleep(CheckMs, undefined, { ref: false })])
+}
+
 // Its connections hang while the database answers others: what waits on them waits for ever.
 function giveUp(log: Logger): void {
   log.fatal(StuckSentence)
   process.exit(1)
-}
-
-function listen(server: Server, { port, host }: Env): Promise<Server> {
-  return new Promise((done, fail) => {
-    server.once('error', fail)
-    server.listen({ port, ...(host ? { host } : {}) }, () => done(server))
-  })
 }
 
 async function listenForMetrics(place: Place, { registry }: WebMetrics, log: Logger): Promise<void> {
@@ -86,15 +100,20 @@ async function untilLeft(server: Server): Promise<void> {
   for (const end = performance.now() + LeaveMs; performance.now() < end && (await connections()) > 0; ) await sleep(50)
 }
 
-async function close(server: Server): Promise<void> {
+// What was on its way when the door closed is answered as ever, after a moment with 503.
+async function close(server: Server, refuse: () => void): Promise<void> {
   const cut = setTimeout(() => server.closeAllConnections(), DrainMs)
+  const enough = setTimeout(refuse, LastCallsMs)
+  await new Promise((next) => setImmediate(next)) // right after what waits at the door was let in: the rest is reset
   await new Promise((done) => {
     server.close(done)
     server.closeIdleConnections()
   })
   clearTimeout(cut)
+  clearTimeout(enough)
 }
 
+answerVersion()
 main().catch((error: unknown) => {
   print(explained(error), process.stderr)
   process.exit(1)

@@ -7,8 +7,8 @@ import type { apiRequests } from '../db/schema.ts'
 /** One request to the public API as it is kept; requests.ts shows it. */
 export type ApiRequestRow = Omit<typeof apiRequests.$inferSelect, 'id'>
 
-/** Where calls are noted. Nobody waits for it, and nothing fails by it. */
-export type Journal = { note(request: ApiRequestRow): void; end(): Promise<void> }
+/** Where calls are noted. Nobody waits for it, and nothing fails by it. `isPastLimit`: the credential asks too often. */
+export type Journal = { note(request: ApiRequestRow, isPastLimit?: boolean): void; end(): Promise<void> }
 
 const EveryMs = 1000
 const CallsAtMost = 5000
@@ -17,20 +17,20 @@ const PathLength = 300
 /**
  * Keep calls of the public API for their developers: gathered in memory, written once a second and at `end`.
  *
- * What the database does not take is lost. Of more than 5,000 that wait the oldest go. Of what a credential is refused
- * for asking too often, one a second is kept: a loop that never stops would fill the table with nothing else.
+ * What the database does not take is lost. Of more than 5,000 that wait the oldest go. Of what a credential asks
+ * past its limit, one a second is kept: a loop that never stops would fill the table with nothing else.
  */
 export function openJournal(db: Db, log: Logger): Journal {
   let calls: ApiRequestRow[] = []
   let isDropping = false
-  const refused = new Set<string>() // credentials
+  const pastLimit = new Set<string>() // credentials
   let writing: Promise<void> | null = null
 
   async function write(): Promise<void> {
     const batch = calls
     calls = []
     isDropping = false
-    refused.clear()
+    pastLimit.clear()
     if (batch.length > 0)
       await insert(db, batch).catch((err) => log.warn({ err, calls: batch.length }, 'calls of the API are not kept'))
   }
@@ -40,15 +40,16 @@ export function openJournal(db: Db, log: Logger): Journal {
     })
   }, EveryMs)
   return {
-    note(call) {
-      if (call.problem === 'rate_limited' && refused.has(call.credentialId)) return
-      if (call.problem === 'rate_limited') refused.add(call.credentialId)
+    note(call, isPastLimit = false) {
+      const isTooMuch = isPastLimit || call.problem === 'rate_limited'
+      if (isTooMuch && pastLimit.has(call.credentialId)) return
+      if (isTooMuch) pastLimit.add(call.credentialId)
       if (calls.length === CallsAtMost) {
         if (!isDropping) log.warn({ calls: CallsAtMost }, 'too many calls of the API wait to be kept: the oldest go')
         isDropping = true
         calls.shift()
       }
-      calls.push(call)
+      calls.push({ ...call, path: pathOf(call) })
     },
     async end() {
       clearInterval(timer)
@@ -62,7 +63,7 @@ export function openJournal(db: Db, log: Logger): Journal {
 async function insert(db: Db, calls: ApiRequestRow[]): Promise<void> {
   const rows = calls.map((call) => ({
     ...{ id: uuidv7(), organisation_id: call.organisationId, at: call.at, request_id: call.requestId },
-    ...{ method: call.method, path: pathOf(call), status: call.status, duration_ms: call.durationMs },
+    ...{ method: call.method, path: call.path, status: call.status, duration_ms: call.durationMs },
     ...{ credential_kind: call.credentialKind, credential_id: call.credentialId, credential_name: call.credentialName },
     problem: call.problem,
   }))
@@ -75,7 +76,8 @@ async function insert(db: Db, calls: ApiRequestRow[]): Promise<void> {
     where exists (select from organisations o where o.id = r.organisation_id)`)
 }
 
-// A credential may be anywhere by mistake.
+// A credential may be anywhere by mistake. Cut as bytes: a slice would keep all of a long path in memory.
 function pathOf({ path }: ApiRequestRow): string {
-  return path.replace(/(pak_live|pos|pcs)_[\w-]+/g, '$1_…').slice(0, PathLength)
+  const beginning = Buffer.from(path.slice(0, PathLength)).toString()
+  return beginning.replace(/(pak_live|pos|pcs)_[\w-]+/g, '$1_…')
 }

@@ -8,10 +8,12 @@ const RowsAtOnce = 200
 /** A column of sealed bytes, and the field by which its place is known. Its table has `id` and `organisation_id`. */
 type Column = { table: string; column: string; field: string }
 
-/** Everything that is sealed: the places of jobs/session.ts, jobs/webhook.ts, channels.ts and authorize.ts. */
+/** Everything that is sealed: the places of jobs/session.ts, jobs/revocations.ts, jobs/webhook.ts, channels.ts, client-registrations.ts and authorize.ts. */
 export const sealedColumns: Column[] = [
   { table: 'channels', column: 'credential', field: 'credential' },
   { table: 'connect_flows', column: 'sealed', field: 'sealed' },
+  { table: 'revocations', column: 'sealed', field: 'sealed' },
+  { table: 'client_registrations', column: 'sealed', field: 'sealed' },
   { table: 'webhooks', column: 'secret', field: 'secret' },
   { table: 'webhooks', column: 'previous_secret', field: 'secret' },
   { table: 'authorization_requests', column: 'state', field: 'state' },

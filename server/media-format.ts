@@ -54,3 +54,15 @@ export function sizeSentence(bytes: number): string {
     ? 'A video may have at most 1 GB.'
     : 'A file that is no MP4, MOV or WebM video may have at most 20 MB.'
 }
+
+const units = [
+  ['GB', 1024 ** 3],
+  ['MB', 1024 ** 2],
+  ['KB', 1024],
+] as const
+
+/** A number of bytes as a person reads it: `9.8 GB`. */
+export function sizeOf(bytes: number): string {
+  const [unit, of] = units.find(([, of]) => bytes >= of) ?? units.at(-1)!
+  return `${Number((bytes / of).toFixed(1))} ${unit}`
+}

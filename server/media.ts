@@ -10,12 +10,14 @@ import type { Actor } from './actor.ts'
 import type * as answers from './answers.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure } from './errors.ts'
+import { waitForPlace, wakeFirst } from './fetch-line.ts'
 import { ById, ListMedia, UpdateMedia, UploadFile, UploadFromUrl } from './forms.ts'
 import { onceWhileHeld } from './idempotency.ts'
 import { type Accepted, acceptImage } from './images.ts'
 import { bytesAtMost, MediaError, typeOf, videoTypeOf } from './media-format.ts'
 import { reachesMedia, type Who } from './reach.ts'
 import { type Context, needs, router } from './trpc.ts'
+import { beginUpload, type Upload } from './uploads.ts'
 import { acceptVideo } from './video.ts'
 
 export const media = router({
@@ -91,11 +93,17 @@ export const media = router({
           .where(and(eq(mediaTable.id, id), isReached(actor)))
           .for('update') // posts that are being made with it lock its key (rules.ts): one of the two waits
         if (!row) throw new Failure('not_found')
+        await lockPostsWith(tx, organisationId, id)
         if (await isNeeded(tx, organisationId, id)) throw new Failure('media_in_use')
-        await tx.execute(sql`delete from post_media where media_id = ${id} and organisation_id = ${organisationId}`)
         await tx.execute(sql`
-          update deliveries set media_ids = array_remove(media_ids, ${id}::uuid)
-          where organisation_id = ${organisationId} and media_ids @> array[${id}::uuid]`)
+          with used as (
+            delete from post_media where media_id = ${id} and organisation_id = ${organisationId} returning post_id
+          ), own as (
+            update deliveries set media_ids = array_remove(media_ids, ${id}::uuid)
+            where organisation_id = ${organisationId} and media_ids @> array[${id}::uuid] returning post_id
+          )
+          update posts set updated_at = now()
+          where organisation_id = ${organisationId} and id in (select post_id from used union select post_id from own)`)
         await lockBytes(tx, [row])
         await tx.delete(mediaTable).where(and(eq(mediaTable.id, id), eq(mediaTable.organisationId, organisationId)))
         return orphanedKeys(tx, [row])
@@ -105,6 +113,15 @@ export const media = router({
 })
 
 export type Media = z.infer<typeof answers.Media>
+
+// Before their deliveries, as everybody does.
+async function lockPostsWith(tx: Tx, organisationId: string, id: string): Promise<void> {
+  await tx.execute(sql`
+    select p.id from posts p where p.organisation_id = ${organisationId} and p.id in (
+      select post_id from post_media where media_id = ${id} and organisation_id = ${organisationId}
+      union select post_id from deliveries where organisation_id = ${organisationId} and media_ids @> array[${id}::uuid])
+    order by p.id for no key update`)
+}
 
 // Drafts, what has yet to go out, and what may have to be sent again.
 async function isNeeded(tx: Tx, organisationId: string, id: string): Promise<boolean> {
@@ -128,43 +145,82 @@ function isReached(who: Who) {
 type Finish = (tx: Tx, media: Media) => Promise<void>
 
 async function fetchMedia(ctx: Context & { actor: Actor }, url: string, alt: string, finish: Finish): Promise<Media> {
-  const path = await ctx.files.temporary()
+  const { files, outbound, actor, untilGone = stays } = ctx
+  const signal = untilGone()
+  const path = await files.temporary()
   try {
-    await ctx.outbound.download(url, { to: path, maxBytes: bytesAtMost })
-    return await storeMedia(ctx, path, alt, finish)
+    await using upload = beginUpload(ctx, actor.organisationId)
+    await waitForPlace(actor.organisationId, upload.takePlace, signal)
+    await outbound.download(url, { to: path, maxBytes: bytesAtMost, reserve: upload.reserve, signal })
+    signal.throwIfAborted()
+    return await storeMedia({ ...ctx, upload }, path, alt, finish)
   } catch (error) {
+    if (signal.aborted) throw new Failure('media_fetch_failed', { cause: error }) // read by nobody
     if (error instanceof OutboundError) throw new Failure('media_fetch_failed', { detail: error.message, cause: error })
     if (error instanceof Failure && error.failure === 'media_not_accepted')
       throw new Failure('media_fetch_failed', { detail: error.detail, cause: error })
     throw error
   } finally {
+    wakeFirst(actor.organisationId)
     await rm(path, { force: true })
   }
 }
 
+function stays(): AbortSignal {
+  return new AbortController().signal
+}
+
 /** Keep the file at `path`, or share what the organisation has of the same bytes: a row each, one file for all. */
 async function storeMedia(
-  { db, env, files, actor }: Context & { actor: Actor },
+  ctx: Context & { actor: Actor },
   path: string,
   alt: string,
   finish: Finish = async () => {},
 ): Promise<Media> {
-  const { organisationId } = actor
-  const { facts, store } = await accept(files, path, organisationId)
-  const own = (await keysOf(db, organisationId, facts.sha256)) ? null : await store()
-  const { media, shared } = await db.transaction(async (tx) => {
-    await lockBytes(tx, [{ organisationId, sha256: facts.sha256 }])
-    const shared = await keysOf(tx, organisationId, facts.sha256)
+  const { files, actor } = ctx
+  await using upload = ctx.upload ?? beginUpload(ctx, actor.organisationId)
+  const { facts, store } = await accept(files, path, actor.organisationId)
+  await upload.reserve(facts.bytes, facts.bytes) // it may have grown
+  const own = (await keysOf(ctx.db, actor.organisationId, facts.sha256)) ? null : await store()
+  const made = { own, store, upload, finish, values: { alt, createdById: actor.id, ...facts } }
+  const { media, keys } = await writeMedia(ctx, made).catch(async (error: unknown) => {
+    if (error instanceof Failure && own) await removeAll(files, own) // thrown before the end: there is no row
+    throw error
+  })
+  // Not after another failure: whether the row is there is then unknown. What is in nobody's use is swept.
+  if (own && keys !== own) await removeAll(files, own)
+  return media
+}
+
+type Made = {
+  own: Keys | null // null: there was a file of the same bytes
+  store: Accepted['store']
+  upload: Upload
+  finish: Finish
+  values: Accepted['facts'] & { alt: string; createdById: string }
+}
+
+async function writeMedia(
+  { db, env, actor: { organisationId } }: Context & { actor: Actor },
+  { own, store, upload, finish, values }: Made,
+): Promise<{ media: Media; keys: Keys }> {
+  return db.transaction(async (tx) => {
+    await lockBytes(tx, [{ organisationId, sha256: values.sha256 }])
+    const shared = await keysOf(tx, organisationId, values.sha256)
     const keys = shared ?? own ?? (await store()) // the one that was to be shared was removed meanwhile
-    const values = { organisationId, createdById: actor.id, alt, ...facts, ...keys }
-    const [row] = await tx.insert(mediaTable).values(values).returning()
+    await upload.settle(tx, values.bytes)
+    const [row] = await tx
+      .insert(mediaTable)
+      .values({ organisationId, ...values, ...keys })
+      .returning()
     const media = showMedia(row!, env.appUrl)
     await finish(tx, media)
-    return { media, shared }
+    return { media, keys }
   })
-  // Not after a failure: whether the row is there is then unknown. What is in nobody's use is swept.
-  if (own && shared) for (const key of Object.values(own)) if (key) await files.remove(key)
-  return media
+}
+
+async function removeAll(files: Files, keys: Keys): Promise<void> {
+  for (const key of Object.values(keys)) if (key) await files.remove(key)
 }
 
 async function accept(files: Files, path: string, organisationId: string): Promise<Accepted> {

@@ -2,9 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { matchRoutes } from '@remix-run/react'
 import { Histogram, type Registry } from 'prom-client'
 import { type Measured, processMetrics } from '../jobs/metrics.ts'
+import { Prefix, routes } from './routes.ts'
 
 /** Remix's table of its routes, by their ids. */
-type PageRoutes = Record<string, { id: string; parentId?: string; path?: string; index?: boolean } | undefined>
+type Page = { id: string; parentId?: string; path?: string; index?: boolean; module?: { action?: unknown } }
+type PageRoutes = Record<string, Page | undefined>
 type Tree = Parameters<typeof matchRoutes>[0]
 
 /** `watch` is Express' middleware; it comes first. What is no Express route of its own says its name in `res.locals.route`. */
@@ -28,6 +30,9 @@ export function webMetrics(measured: Measured, pages: PageRoutes): WebMetrics {
     registers: [registry],
   })
   const tree = treeOf(pages)
+  // From the start, or Prometheus would not see the first failures of a route as an increase.
+  for (const [method, route] of [...others, ...ofApi(), ...ofPages(pages)])
+    durations.zero({ method, route, status: '5xx' })
   const watch: WebMetrics['watch'] = (req, res, next) => {
     const begun = performance.now()
     res.once('close', () => {
@@ -40,6 +45,37 @@ export function webMetrics(measured: Measured, pages: PageRoutes): WebMetrics {
     next()
   }
   return { registry, watch }
+}
+
+type MethodAndRoute = [method: string, route: string]
+
+// What is neither in the table of the API nor a page.
+const others: MethodAndRoute[] = [
+  ['GET', 'static'],
+  ['GET', 'unknown'],
+  ['GET', '/files/:key'],
+  ['POST', '/media'],
+  ...['token', 'revoke', 'introspect'].map((name): MethodAndRoute => ['POST', `/oauth/${name}`]),
+  ...['authorization-server', 'protected-resource'].map(
+    (name): MethodAndRoute => ['GET', `/.well-known/oauth-${name}`],
+  ),
+]
+
+function ofApi(): MethodAndRoute[] {
+  return routes.map(({ method, path }) => [method.toUpperCase(), Prefix + path])
+}
+
+function ofPages(pages: PageRoutes): MethodAndRoute[] {
+  return Object.values(pages).flatMap((page): MethodAndRoute[] => {
+    const pattern = page ? patternOf(page, pages) : ''
+    if (!page || pattern.endsWith('*')) return []
+    return [['GET', `/${pattern}`], ...(page.module?.action ? [['POST', `/${pattern}`] as MethodAndRoute] : [])]
+  })
+}
+
+function patternOf({ path, parentId }: Page, pages: PageRoutes): string {
+  const parent = parentId === undefined ? undefined : pages[parentId]
+  return [parent ? patternOf(parent, pages) : '', path ?? ''].filter(Boolean).join('/')
 }
 
 type Routed = IncomingMessage & { originalUrl: string; route?: { path: string } }

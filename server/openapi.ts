@@ -1,54 +1,81 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Env } from '../db/env.ts'
 import { Post, Problem } from './answers.ts'
 import { Failure, type FailureCode, problemFrom } from './errors.ts'
-import type { Scope } from './forms.ts'
+import { type Scope, scopes } from './forms.ts'
+import { webhooksOf } from './openapi-events.ts'
+import { type Json, named, type Schema, type Schemas, schemaOf, without } from './openapi-schemas.ts'
 import { appRouter } from './router.ts'
 import { type Route, routes } from './routes.ts'
-
-type Json = Record<string, unknown>
-/** JSON Schema 2020-12, as far as it is looked into here. */
-type Schema = Json & { properties?: Record<string, Schema>; required?: string[]; anyOf?: Schema[]; oneOf?: Schema[] }
+import { scopeWords } from './words.ts'
 
 /**
  * The OpenAPI 3.1 document of the public API (https://spec.openapis.org/oas/v3.1.1), made from the table and the schemas
  * that serve the requests: what it says is what is checked.
  */
 export function openApi({ appUrl, baseUrl }: Pick<Env, 'appUrl' | 'baseUrl'>): Json {
-  const schemas: Record<string, Schema> = {}
+  const schemas: Schemas = {}
   const paths: Record<string, Json> = {}
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [route.method]: operation(route, schemas) }
   }
+  const met = [...new Set(routes.flatMap((route) => codesOf(route)))]
   schemaOf(Problem, 'output', schemas)
+  const webhooks = webhooksOf(schemas)
   return {
     openapi: '3.1.1',
     info: {
       title: 'Punctual',
       version: '1',
       summary: 'Schedule social posts, and know what became of them.',
-      description: `How to authenticate, errors and their cures, and examples: ${appUrl}/docs`,
+      description: `How to authenticate, errors and their cures, and examples: ${appUrl}/docs\n\n${versioning}`,
       license: { name: 'MIT', identifier: 'MIT' },
       contact: { name: 'The operator of this installation', url: appUrl },
     },
     servers: [{ url: `${baseUrl}/public/v1` }],
     externalDocs: { url: `${appUrl}/docs` },
-    security: [{ credential: [] }, { bearer: [] }],
+    security: securityWith([]),
     tags: tags.map(([name, description]) => ({ name, description })),
     paths,
+    webhooks,
     components: {
       schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
-      securitySchemes: {
-        credential: {
-          ...{ type: 'apiKey', in: 'header', name: 'Authorization' },
-          description: 'An API key or an access token as the whole value of the header.',
-        },
-        bearer: { type: 'http', scheme: 'bearer', description: 'The same credentials, after `Bearer`.' },
-      },
+      examples: Object.fromEntries(met.map((code) => [code, { value: exampleOf(code) }])),
+      securitySchemes: securitySchemes({ appUrl, baseUrl }),
       headers,
     },
   }
+}
+
+const versioning =
+  'This version only grows: new members, optional parameters, event types and codes may come, so ignore what you do not know. Anything else is a new version under a new path; this one then says in the headers Deprecation and Sunset, a year ahead, when it ends.'
+
+function securitySchemes({ appUrl, baseUrl }: Pick<Env, 'appUrl' | 'baseUrl'>): Json {
+  return {
+    credential: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'Authorization',
+      description: 'An API key or an access token as the whole value of the header.',
+    },
+    bearer: { type: 'http', scheme: 'bearer', description: 'The same credentials, after `Bearer`.' },
+    oauth2: {
+      type: 'oauth2',
+      description: `For apps that other organisations use, with PKCE: ${appUrl}/docs/oauth`,
+      flows: {
+        authorizationCode: {
+          authorizationUrl: `${appUrl}/oauth/authorize`,
+          tokenUrl: `${baseUrl}/oauth/token`,
+          scopes: Object.fromEntries(scopes.map((scope) => [scope, scopeWords[scope]])),
+        },
+      },
+    },
+  }
+}
+
+function securityWith(needed: Scope[]): Json[] {
+  return [{ credential: [] }, { bearer: [] }, { oauth2: needed }]
 }
 
 const tags: [string, string][] = [
@@ -71,10 +98,10 @@ const headers = {
   retryAfter: { description: 'In how many seconds to try again.', schema: { type: 'integer' } },
 }
 
-function operation(route: Route, schemas: Record<string, Schema>): Json {
+function operation(route: Route, schemas: Schemas): Json {
   const input = inputOf(route, schemas)
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
-  const body = bodyOf(route, without(input, [...inPath, 'ifVersions', 'path']))
+  const body = bodyOf(route, without(input, [...inPath, 'ifVersions', 'path']), schemas)
   const scope = scopeOf(route)
   return {
     operationId: (route.does ?? 'openapi').replace(/\.(.)/, (_, letter: string) => letter.toUpperCase()),
@@ -88,8 +115,8 @@ function operation(route: Route, schemas: Record<string, Schema>): Json {
       ...(route.ifMatch ? [ifMatch] : []),
     ],
     ...(body ? { requestBody: body } : {}),
-    ...(route.does === null ? { security: [] } : {}),
-    responses: { [route.status]: success(route, schemas), ...refusals(route, scope) },
+    security: route.does === null ? [] : securityWith(scope ? [scope] : []),
+    responses: { [route.status]: success(route, schemas), ...refusals(route) },
   }
 }
 
@@ -102,7 +129,7 @@ const ifMatch = {
   description: 'Do this only if the post still has this version. `*` means any version.',
 }
 
-function success({ status, answer, location, idempotent, query }: Route, schemas: Record<string, Schema>): Json {
+function success({ status, answer, location, idempotent, query }: Route, schemas: Schemas): Json {
   const link = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` })
   return {
     description: { 200: 'OK', 201: 'Made', 204: 'Done' }[status],
@@ -125,12 +152,18 @@ const limits = {
   'RateLimit-Policy': { $ref: '#/components/headers/rateLimitPolicy' },
 }
 
-// Each failure that a route can answer with, by its status: those of every route, those of its form, and its own.
-function refusals(route: Route, scope: Scope | undefined): Json {
-  const codes: FailureCode[] = [
+// Each failure that a route can answer with, by its status.
+function refusals(route: Route): Json {
+  const byStatus = Map.groupBy(codesOf(route), (code) => problemFrom(new Failure(code)).status)
+  return Object.fromEntries([...byStatus].map(([status, these]) => [status, refusal(status, these)]))
+}
+
+// Those of every route, those of its form, and its own.
+function codesOf(route: Route): FailureCode[] {
+  return [
     'method_not_allowed',
     ...(route.does === null ? [] : ['invalid_request', 'unauthenticated', 'rate_limited', 'internal', 'unavailable']),
-    ...(scope ? ['insufficient_scope'] : []),
+    ...(scopeOf(route) ? ['insufficient_scope'] : []),
     ...(route.path.includes(':') ? ['not_found'] : []),
     ...(route.body ? ['body_too_large', 'unsupported_media_type'] : []),
     ...(route.body === 'file' ? ['upload_too_slow'] : []),
@@ -138,8 +171,6 @@ function refusals(route: Route, scope: Scope | undefined): Json {
     ...(route.idempotent ? ['idempotency_key_in_use', 'idempotency_key_reused'] : []),
     ...(route.refusals ?? []),
   ] as FailureCode[]
-  const byStatus = Map.groupBy(codes, (code) => problemFrom(new Failure(code)).status)
-  return Object.fromEntries([...byStatus].map(([status, these]) => [status, refusal(status, these)]))
 }
 
 function refusal(status: number, codes: FailureCode[]): Json {
@@ -153,7 +184,7 @@ function refusal(status: number, codes: FailureCode[]): Json {
     content: {
       'application/problem+json': {
         schema: { $ref: '#/components/schemas/Problem' },
-        examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
+        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
       },
     },
   }
@@ -165,7 +196,7 @@ function exampleOf(code: FailureCode): Json {
   return { type: `https://example.com/docs/errors#${code}`, ...problem, requestId }
 }
 
-function inputOf({ does }: Route, schemas: Record<string, Schema>): Schema {
+function inputOf({ does }: Route, schemas: Schemas): Schema {
   if (does === null) return {}
   const { inputs } = definitionOf(does)
   return inputs[0] ? schemaOf(inputs[0], 'input', schemas) : {}
@@ -183,45 +214,23 @@ function definitionOf(does: string): { inputs: z.ZodType[]; meta?: { scope?: Sco
   return procedures[does]!._def
 }
 
-function bodyOf({ body, example }: Route, schema: Schema): Json | null {
+function bodyOf({ body, takes, example }: Route, schema: Schema, schemas: Schemas): Json | null {
   if (body === undefined) return null
   if (body === 'json')
-    return { required: true, content: { 'application/json': { schema, ...(example ? { example } : {}) } } }
-  const file = { type: 'string', contentMediaType: 'application/octet-stream' }
+    return {
+      required: true,
+      content: { 'application/json': { schema: named(takes!, schema, schemas), ...(example ? { example } : {}) } },
+    }
+  const file = { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' } // many generators know `format` only
   const form = { type: 'object', required: ['file'], properties: { file, ...schema.properties } }
-  return { required: true, content: { 'multipart/form-data': { schema: form } } }
+  return { required: true, content: { 'multipart/form-data': { schema: named(takes!, form, schemas) } } }
 }
 
 function queryOf({ properties = {}, required = [] }: Schema): Json[] {
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     ...{ name, in: 'query', required: required.includes(name) && !('default' in schema) },
     ...(description ? { description } : {}),
-    schema: schema.anyOf?.[0] ?? schema, // a URL carries one
+    ...(schema.anyOf?.some(({ type }) => type === 'array') ? { style: 'form', explode: false } : {}), // with commas
+    schema,
   }))
-}
-
-/** A schema in which some properties are not named: the path or a header carries them. */
-function without(schema: Schema, names: string[]): Schema {
-  const { properties, required, ...rest } = schema
-  const branches = (key: 'anyOf' | 'oneOf') => (rest[key] ? { [key]: rest[key].map((one) => without(one, names)) } : {})
-  return {
-    ...rest,
-    ...branches('anyOf'),
-    ...branches('oneOf'),
-    ...(properties
-      ? { properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name))) }
-      : {}),
-    ...(required ? { required: required.filter((name) => !names.includes(name)) } : {}),
-  }
-}
-
-// What has a name becomes a component, also where it stands inside something else.
-function schemaOf(type: z.ZodType, io: 'input' | 'output', schemas: Record<string, Schema>): Schema {
-  const made = z.toJSONSchema(z.array(type), { io, unrepresentable: 'any', target: 'draft-2020-12' })
-  const { $defs = {}, items } = JSON.parse(JSON.stringify(made).replaceAll('#/$defs/', '#/components/schemas/')) as {
-    $defs?: Record<string, Schema>
-    items: Schema
-  }
-  for (const [name, { id: _, ...schema }] of Object.entries($defs)) schemas[name] = schema
-  return items
 }

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { z } from 'zod'
-import type { Tx } from '../db/client.ts'
+import type { Db, Tx } from '../db/client.ts'
 import type { DeliveryError, DeliveryState } from '../db/schema.ts'
 import { iso } from '../jobs/post-view.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
@@ -13,17 +13,7 @@ import { operator, router } from './trpc.ts'
 
 export const operations = router({
   /** How it stands with the whole installation. */
-  overview: operator.query(async ({ ctx: { db } }) => {
-    const [stopped, workers, counted, networks, paused, lateness] = await Promise.all([
-      stoppedIn(db),
-      workersOf(db),
-      countsOf(db),
-      networksOf(db),
-      pausedChannelsOf(db),
-      latenessOf(db),
-    ])
-    return { ...stopped, workers, ...counted, networks, ...paused, lateness }
-  }),
+  overview: operator.query(({ ctx: { db } }) => overviewOf(db)),
 
   /** Deliveries that do not go on, those that wait longest first. */
   stuck: operator.input(ListStuck).query(({ ctx: { db }, input }): Promise<Page<Stuck>> => stuckIn(db, input)),
@@ -38,6 +28,19 @@ export const operations = router({
 
   wake: operator.input(ById).mutation(({ ctx: { db }, input }) => wake(db, input.id)),
 })
+
+/** Whether anything is sent, by whom, what waits, and how late posts went out. */
+export async function overviewOf(db: Db) {
+  const [stopped, workers, counted, networks, paused, lateness] = await Promise.all([
+    stoppedIn(db),
+    workersOf(db),
+    countsOf(db),
+    networksOf(db),
+    pausedChannelsOf(db),
+    latenessOf(db),
+  ])
+  return { ...stopped, workers, ...counted, networks, ...paused, lateness }
+}
 
 type StuckKind = (typeof stuckKinds)[number]
 

@@ -2,9 +2,10 @@ import { createRequestHandler } from '@remix-run/node'
 import type express from 'express'
 import { type Actor, memberOf } from './actor.ts'
 import { addressOf } from './address.ts'
+import { openGuides } from './guides.ts'
 import { type FormBounds, formForPage, type PageForm } from './page-form.ts'
 import { pageRequest, sendPage } from './page-request.ts'
-import { reference } from './reference.ts'
+import { type Reference, reference } from './reference.ts'
 import { FormPace, PicturePace } from './request-body.ts'
 import { noteCaller } from './request-log.ts'
 import { apiFor } from './router.ts'
@@ -21,6 +22,7 @@ const PictureBytes = 24 * 1024 * 1024 // a picture of 20 MB and a little more, s
 export function pages(installation: Installation, build: RemixBuild): express.RequestHandler {
   const handle = createRequestHandler(build, installation.env.production ? 'production' : 'development')
   const { host } = new URL(installation.env.appUrl)
+  const documentation = openDocumentation(installation.env)
   return (req, res, next) => {
     // Remix refuses forms by these: a proxy may have changed them, the configuration stands.
     req.headers.host = host
@@ -30,21 +32,36 @@ export function pages(installation: Installation, build: RemixBuild): express.Re
       res.set('Referrer-Policy', 'no-referrer')
     }
     res.set('Cache-Control', 'no-store') // pages show one organisation's things
-    page(installation, handle, req, res).catch(next)
+    page(installation, handle, documentation, req, res).catch(next)
   }
 }
 
 type RemixHandler = ReturnType<typeof createRequestHandler>
 
+type Documentation = { reference: () => Reference; guide: ReturnType<typeof openGuides> }
+
+// The same for everybody, and dear to make: once for a process, at the first reader.
+function openDocumentation(env: Installation['env']): Documentation {
+  let made: Reference | undefined
+  return {
+    reference: () => {
+      made ??= reference(env)
+      return made
+    },
+    guide: openGuides(env),
+  }
+}
+
 async function page(
   installation: Installation,
   handle: RemixHandler,
+  documentation: Documentation,
   req: express.Request,
   res: express.Response,
 ): Promise<void> {
   await using form = req.method === 'POST' ? await formForPage(req, await boundsOf(installation, req, res)) : null
   if (req.errored) return void res.destroy() // they went away
-  const context = await loadContext(installation, form, req, res)
+  const context = { ...documentation, ...(await loadContext(installation, form, req, res)) }
   const request = pageRequest(installation.env.appUrl, req, res)
   await sendPage(res, await handle(request, context as never))
 }
@@ -83,7 +100,6 @@ async function loadContext(
   const context = { ...installation, actor: member, log: req.log, address: addressOf(req), device, idempotency: null }
   return {
     api: apiFor(context),
-    reference: () => reference(env),
     member,
     query: /\?(.*)/s.exec(req.url)?.[1] ?? '',
     nonce: res.locals.nonce as string,

@@ -16,7 +16,7 @@ import type { Facts, Wanted } from './rules.ts'
 /** A post of the organisation as callers see it. Throws `not_found`, for another organisation's just the same. */
 export async function readPost(tx: Tx, who: Who, id: string): Promise<Post> {
   const [row] = await tx.execute<PostRow>(
-    sql`select ${postColumns()} from posts p, ${postView}
+    sql`select ${postColumns} from posts p, ${postView}
       where p.id = ${id} and p.organisation_id = ${who.organisationId} and ${reachesPost(who)}`,
   )
   if (!row) throw new Failure('not_found')

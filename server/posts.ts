@@ -4,24 +4,16 @@ import type { Tx } from '../db/client.ts'
 import { posts as postsTable } from '../db/schema.ts'
 import { tell, tellOfPost } from '../jobs/events.ts'
 import { cancel, type Found, lockDeliveries, sendAgain } from '../jobs/orders.ts'
-import {
-  type DeliveryStatus,
-  iso,
-  type Override,
-  type Post,
-  type PostRow,
-  postColumns,
-  postView,
-  showPost,
-} from '../jobs/post-view.ts'
+import { type DeliveryStatus, iso, type Override, type Post } from '../jobs/post-view.ts'
 import { recordPublished } from '../jobs/settle.ts'
 import type * as answers from './answers.ts'
-import { isAfter, type Page, pageOf, positionOf } from './cursor.ts'
+import { type Page, pageOf, positionOf } from './cursor.ts'
 import { Failure, type FailureCode, type Fault } from './errors.ts'
-import { ById, CreatePost, ListAttempts, ListPosts, PostById, Resolve, UpdatePost } from './forms.ts'
+import { ById, CreatePost, ListAttempts, PostById, Resolve, UpdatePost } from './forms.ts'
 import { once } from './idempotency.ts'
+import { CountPosts, countPosts, ListPosts, listPosts } from './post-list.ts'
 import { arrange, changeDeliveries, insertPost, readPost, replaceMedia } from './post-rows.ts'
-import { reachesPost, type Who } from './reach.ts'
+import type { Who } from './reach.ts'
 import { type Facts, factsFor, missingThings, obstacles, type Unchanged, type Wanted } from './rules.ts'
 import { needs, router } from './trpc.ts'
 
@@ -53,21 +45,12 @@ export const posts = router({
 
   list: needs('posts:read')
     .input(ListPosts)
-    .query(async ({ ctx: { db, organisationId, actor }, input }): Promise<Page<Post>> => {
-      const { status, channelId, from, to, order, limit } = input
-      const after = positionOf(input.cursor)
-      const rows = await db.execute<PostRow>(sql`
-        select ${postColumns()} from posts p, ${postView}
-        where p.organisation_id = ${organisationId} and ${reachesPost(actor)}
-          ${status ? sql`and v.status = any(${sql.param([status].flat())}::text[])` : sql``}
-          ${channelId ? sql`and exists (select from deliveries d where d.post_id = p.id and d.channel_id = ${channelId})` : sql``}
-          ${from ? sql`and p.date >= ${from.toISOString()}` : sql``}
-          ${to ? sql`and p.date < ${to.toISOString()}` : sql``}
-          ${after ? sql`and ${isAfter(after, order)}` : sql``}
-        order by p.date ${order === 'asc' ? sql`asc` : sql`desc`} nulls last, p.id ${order === 'asc' ? sql`asc` : sql`desc`}
-        limit ${limit + 1}`)
-      return pageOf([...rows], limit, showPost, ({ date, id }) => [iso(date), id])
-    }),
+    .query(({ ctx: { db, actor }, input }): Promise<Page<Post>> => listPosts(db, actor, input)),
+
+  /** How many posts there are of some statuses, for the pages. */
+  count: needs('posts:read')
+    .input(CountPosts)
+    .query(({ ctx: { db, actor }, input }) => countPosts(db, actor, input)),
 
   get: needs('posts:read')
     .input(ById)
@@ -100,7 +83,7 @@ export const posts = router({
         if (goesNow) wanted.date = now
         await tx
           .update(postsTable)
-          .set({ type, content: wanted.content, date: wanted.date, version: before.version + 1, updatedAt: sql`now()` })
+          .set({ type, content: wanted.content, date: wanted.date, version: before.version + 1 })
           .where(and(eq(postsTable.id, input.id), eq(postsTable.organisationId, organisationId)))
         if (input.mediaIds) await replaceMedia(tx, organisationId, input.id, input.mediaIds)
         await changeDeliveries(tx, networks, {
@@ -172,7 +155,7 @@ export const posts = router({
       const after = positionOf(cursor)
       const rows = await db.execute<Attempt>(sql`
         select a.id, d.channel_id as "channelId", a.no, a.started_at as "startedAt", a.intended_at as "intendedAt",
-          a.ended_at as "endedAt", a.outcome, a.status, a.message, a.reply
+          a.ended_at as "endedAt", a.found_at as "foundAt", a.outcome, a.status, a.message, a.reply
         from attempts a join deliveries d on d.id = a.delivery_id
         where d.post_id = ${id} and d.organisation_id = ${organisationId}
           ${after ? sql`and (a.started_at, a.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
@@ -182,6 +165,7 @@ export const posts = router({
         startedAt: iso(row.startedAt),
         intendedAt: iso(row.intendedAt),
         endedAt: iso(row.endedAt),
+        foundAt: iso(row.foundAt),
       }))
       return pageOf(
         shown,

@@ -9,13 +9,13 @@ export type Who = Actor | { kind: 'operator'; id: string; name: string; organisa
 
 /** SQL: the actor may see the channel whose id is `channelId`. */
 export function reachesChannel(who: Who, channelId: SQL): SQL {
-  const granted = grantedChannels(who)
+  const granted = channelsGrantedTo(who)
   return granted ? sql`${channelId} = any(${sql.param(granted)}::uuid[])` : sql`true`
 }
 
 /** SQL: the actor may see the post `p`: every channel of it is granted, or it has none and the actor's app made it. */
 export function reachesPost(who: Who): SQL {
-  const granted = grantedChannels(who)
+  const granted = channelsGrantedTo(who)
   if (!granted) return sql`true`
   return sql`
     not exists (select from deliveries d where d.post_id = p.id and d.channel_id <> all(${sql.param(granted)}::uuid[]))
@@ -27,7 +27,7 @@ export function reachesPost(who: Who): SQL {
  * what stands in a post that it may see.
  */
 export function reachesMedia(who: Who): SQL {
-  if (!grantedChannels(who)) return sql`true`
+  if (!channelsGrantedTo(who)) return sql`true`
   return sql`(media.created_by_id = ${who.id}
     or exists (
       select from post_media u join posts p on p.id = u.post_id where u.media_id = media.id and ${reachesPost(who)})
@@ -41,11 +41,12 @@ export function mayRead(
   who: Who,
   { channelIds, createdBy }: { channelIds: string[]; createdBy: { id: string } },
 ): boolean {
-  const granted = grantedChannels(who)
+  const granted = channelsGrantedTo(who)
   if (!granted) return true
   return channelIds.every((id) => granted.includes(id)) && (channelIds.length > 0 || createdBy.id === who.id)
 }
 
-function grantedChannels(who: Who): string[] | null {
+/** The channels that an actor was granted, and sees nothing beside: null where it sees all. */
+export function channelsGrantedTo(who: Who): string[] | null {
   return who.kind === 'app' ? who.channelIds : null
 }

@@ -19,8 +19,8 @@ type Schema = {
   maxItems?: number
   format?: string
   $ref?: string
-  not?: unknown
 }
+type Schemas = Record<string, Schema>
 type Content = Record<string, { schema: Schema; example?: unknown }>
 type Operation = {
   operationId: string
@@ -57,20 +57,21 @@ export type Reference = {
 
 /** Everything that /docs shows. */
 export function reference(env: Pick<Env, 'appUrl' | 'baseUrl'>): Reference {
+  const { baseUrl } = env
   const document = openApi(env) as {
     paths: Record<string, Record<string, Operation>>
-    components: { schemas: Record<string, Schema> }
+    components: { schemas: Schemas }
   }
+  const { schemas } = document.components
+  const endpoints = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => endpoint({ baseUrl, schemas }, method, path, operation)),
+  )
   return {
-    baseUrl: `${env.baseUrl}/public/v1`,
-    endpoints: Object.entries(document.paths).flatMap(([path, operations]) =>
-      Object.entries(operations).map(([method, operation]) => endpoint(env.baseUrl, method, path, operation)),
-    ),
-    schemas: Object.entries(document.components.schemas).map(([name, schema]) => ({
-      name,
-      about: schema.description ?? '',
-      fields: fieldsOf(schema),
-    })),
+    baseUrl: `${baseUrl}/public/v1`,
+    endpoints,
+    schemas: Object.entries(schemas)
+      .filter(([name]) => !shownWithEndpoints(document.paths, schemas).has(name))
+      .map(([name, schema]) => ({ name, about: schema.description ?? '', fields: fieldsOf(schema) })),
     errors: (Object.keys(cures) as FailureCode[]).map((code) => {
       const { status, title } = problemFrom(new Failure(code))
       return { code, status, sentence: title, cure: cures[code]! }
@@ -79,7 +80,30 @@ export function reference(env: Pick<Env, 'appUrl' | 'baseUrl'>): Reference {
   }
 }
 
-function endpoint(baseUrl: string, method: string, path: string, operation: Operation): Endpoint {
+// Bodies are shown where they are sent, and a page of a list where it is answered.
+function shownWithEndpoints(paths: Record<string, Record<string, Operation>>, schemas: Schemas): Set<string> {
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
+  const bodies = operations.flatMap(({ requestBody }) => Object.values(requestBody?.content ?? {}))
+  const taken = bodies.flatMap(({ schema }) => [schema, ...formsOf(schema, schemas)]).map(nameIn)
+  return new Set([...taken, ...Object.keys(schemas).filter((name) => listedIn(schemas[name]!))])
+}
+
+function formsOf(schema: Schema, schemas: Schemas): Schema[] {
+  const whole = schemas[nameIn(schema)] ?? schema
+  return whole.oneOf ?? whole.anyOf ?? [schema]
+}
+
+function nameIn({ $ref = '' }: Schema): string {
+  return $ref.split('/').at(-1)!
+}
+
+function listedIn({ properties }: Schema): Schema | undefined {
+  return properties?.nextCursor && properties.data?.items
+}
+
+type Site = { baseUrl: string; schemas: Schemas }
+
+function endpoint({ baseUrl, schemas }: Site, method: string, path: string, operation: Operation): Endpoint {
   const { operationId: id, summary: title, description: about, tags, parameters, requestBody, responses } = operation
   const schema = Object.values(requestBody?.content ?? {})[0]?.schema
   const answered = Object.entries(responses).find(([status]) => status.startsWith('2'))
@@ -88,8 +112,8 @@ function endpoint(baseUrl: string, method: string, path: string, operation: Oper
     parameters: parameters.map(({ name, in: where, required = false, description, schema }) => ({
       ...{ name, where, isRequired: required, type: typeOf(schema), about: description ?? boundOf(schema) },
     })),
-    bodies: schema ? (schema.oneOf ?? schema.anyOf ?? [schema]).map(fieldsOf) : [],
-    answer: answerOf(answered?.[0] ?? '', Object.values(answered?.[1].content ?? {})[0]?.schema),
+    bodies: schema ? formsOf(schema, schemas).map((form) => fieldsOf(schemas[nameIn(form)] ?? form)) : [],
+    answer: answerOf(answered?.[0] ?? '', Object.values(answered?.[1].content ?? {})[0]?.schema, schemas),
     curl: curlOf(baseUrl, method, path, requestBody?.content ?? {}),
     refusals: Object.entries(responses)
       .filter(([status]) => status >= '400')
@@ -101,18 +125,16 @@ function endpoint(baseUrl: string, method: string, path: string, operation: Oper
 }
 
 function fieldsOf({ properties = {}, required = [] }: Schema): Field[] {
-  return Object.entries(properties)
-    .filter(([, schema]) => schema.not === undefined)
-    .map(([name, schema]) => ({
-      ...{ name, where: 'body', type: typeOf(schema), isRequired: required.includes(name) },
-      about: schema.description ?? boundOf(schema),
-    }))
+  return Object.entries(properties).map(([name, schema]) => ({
+    ...{ name, where: 'body', type: typeOf(schema), isRequired: required.includes(name) },
+    about: schema.description ?? boundOf(schema),
+  }))
 }
 
 function typeOf(schema: Schema): string {
   const choices = schema.anyOf ?? schema.oneOf
   if (choices) return [...new Set(choices.map(typeOf))].join(' or ')
-  if (schema.$ref) return schema.$ref.split('/').at(-1)!
+  if (schema.$ref) return nameIn(schema)
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum) return schema.enum.map(String).join(' | ')
   if (schema.items) return `array of ${typeOf(schema.items)}`
@@ -125,9 +147,9 @@ function boundOf({ maxLength, maxItems, default: usual }: Schema): string {
   return [...bounds, usual !== undefined && `${String(usual)} unless given`].filter(Boolean).join(', ')
 }
 
-function answerOf(status: string, schema: Schema | undefined): string {
+function answerOf(status: string, schema: Schema | undefined, schemas: Schemas): string {
   if (!schema) return `${status}, without a body`
-  const item = schema.properties?.data?.items
+  const item = listedIn(schemas[nameIn(schema)] ?? {})
   return `${status} ${item ? `a page of ${typeOf(item)}` : typeOf(schema)}`
 }
 
@@ -191,7 +213,10 @@ const cures: Partial<Record<FailureCode, string>> = {
     'The address must be public, http or https, and lead to an image of at most 20 MB or a video of at most 1 GB.',
   media_not_accepted:
     'Send a JPEG, PNG, GIF, WebP or AVIF image of at most 20 MB, or an MP4, MOV or WebM video of at most 1 GB. `detail` says what this one is.',
-  rate_limited: 'Wait as long as Retry-After says. The RateLimit header of each answer tells how much is left.',
+  storage_full:
+    'Delete files that no post uses, with DELETE /media/{id}; `detail` says how much is used. An operator can raise the limit.',
+  rate_limited:
+    'Wait as long as Retry-After says. The RateLimit header of each answer tells how much is left. Of files from a URL, 4 of an organisation are fetched at a time: 20 more wait, for 30 s at most.',
   internal: 'This is our mistake. Try again; if it stays, tell the operator the request id.',
   unavailable: 'Wait as long as Retry-After says and send the same request again, with its Idempotency-Key.',
 }

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream'
 import busboy from 'busboy'
 import type { Files } from '../db/files.ts'
 import { cleared } from '../db/pieces.ts'
-import { bounded } from '../jobs/bounded.ts'
+import { bounded, type Reserve, reserved } from '../jobs/bounded.ts'
 import { Failure } from './errors.ts'
 import { bytesAtMost, sizeSentence, VideoBytesAtMost } from './media-format.ts'
 
@@ -48,24 +48,27 @@ export async function readJson(req: IncomingMessage, most: number): Promise<{ va
  * A multipart body with one `file` and perhaps `alt`, the file streamed to a temporary place that goes when disposed.
  *
  * Throws as readJson does: `body_too_large` as soon as a picture has more than 20 MB or a video more than 1 GB, by what
- * its first bytes say it is; `upload_too_slow` as soon as it falls behind `pace`.
+ * its first bytes say it is; `upload_too_slow` as soon as it falls behind `pace`; and what `reserve` throws, which is told
+ * how large the file is at least before it is read and while it comes.
  */
 export async function receiveFile(
   files: Files,
   req: IncomingMessage,
   pace = UploadPace,
+  reserve: Reserve = async () => {},
 ): Promise<AsyncDisposable & { value: unknown; digested: Uint8Array }> {
   if (!/^multipart\/form-data\s*;/i.test(req.headers['content-type'] ?? ''))
     throw new Failure('unsupported_media_type', {
       detail: 'Send the file as multipart/form-data, in a part named file.',
     })
   demandPlain(req)
-  if (Number(req.headers['content-length'] ?? 0) > BodyBytesAtMost)
-    throw new Failure('body_too_large', { detail: sizeSentence(VideoBytesAtMost) })
+  const expected = Number(req.headers['content-length'] ?? 0)
+  if (expected > BodyBytesAtMost) throw new Failure('body_too_large', { detail: sizeSentence(VideoBytesAtMost) })
+  await reserve(Math.max(1, expected - AroundFileBytes), expected || undefined)
   const path = await files.temporary()
   const dispose = () => rm(path, { force: true })
   try {
-    const fields = await receive(req, path, pace)
+    const fields = await receive(req, path, pace, reserve)
     return { value: { ...fields, path }, digested: new Uint8Array(), [Symbol.asyncDispose]: dispose }
   } catch (error) {
     await dispose()
@@ -171,9 +174,10 @@ function under(path: string, step: string): string {
 
 type Fields = Record<string, string>
 
-const BodyBytesAtMost = VideoBytesAtMost + 100_000 // what stands around the file
+const AroundFileBytes = 100_000
+const BodyBytesAtMost = VideoBytesAtMost + AroundFileBytes
 
-async function receive(req: IncomingMessage, path: string, pace: Pace): Promise<Fields> {
+async function receive(req: IncomingMessage, path: string, pace: Pace, reserve: Reserve): Promise<Fields> {
   const fields: Fields = {}
   const parser = parserFor(req)
   const written: Promise<void>[] = []
@@ -181,7 +185,7 @@ async function receive(req: IncomingMessage, path: string, pace: Pace): Promise<
   parser.on('file', (name, stream) => {
     stream.on('error', () => {}) // the parser's own, heard there
     if (name !== 'file' || written.length > 0) return refuse('Send exactly one file, in a part named file.')
-    const writing = writeFile(path, bounded(stream, bytesAtMost, tooLarge))
+    const writing = writeFile(path, reserved(bounded(stream, bytesAtMost, tooLarge), reserve))
     writing.catch((error) => parser.destroy(error))
     written.push(writing)
   })

@@ -1,73 +1,87 @@
 import { createHash } from 'node:crypto'
 import type express from 'express'
-import type { Logger } from 'pino'
-import { type Actor, credentialHolder, credentialIn, type Holder } from './actor.ts'
+import { type Actor, credentialIn } from './actor.ts'
 import { addressOf } from './address.ts'
 import { Failure, type Fault, problemFrom } from './errors.ts'
 import type { Scope } from './forms.ts'
 import type { Journal } from './journal.ts'
-import { openApi } from './openapi.ts'
-import { addressKey, countWithin, demandRest, fieldsOf, MinuteSeconds, type Quota, quotaOf } from './rate-limit.ts'
-import { discardRest, readJson, receiveFile } from './request-body.ts'
-import { noteCaller } from './request-log.ts'
+import { untilGone } from './leaving.ts'
+import { documentAnswer } from './openapi-http.ts'
+import { discardRest, readJson, receiveFile, UploadPace } from './request-body.ts'
+import { authenticate, identify } from './rest-caller.ts'
+import { pathAsSent, routeOf } from './rest-route.ts'
 import { apiFor, appRouter } from './router.ts'
-import { type Route, routes } from './routes.ts'
-import { isAccessToken, isApiKey } from './secrets.ts'
+import { Prefix, type Route } from './routes.ts'
 import { demandScope, type Idempotency, type Installation } from './trpc.ts'
+import { beginUpload, type Upload } from './uploads.ts'
 
 type Request = express.Request
 type Response = express.Response
 
-const Prefix = '/public/v1'
 const JsonBytes = 256 * 1024
 const exposed =
   'Link, Location, ETag, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id'
 
 /** The public API: one handler for every row of the table, in API.md's order of checks. Mounted at /public/v1. */
 export function rest(installation: Installation, journal: Journal): express.RequestHandler {
-  const document = JSON.stringify(openApi(installation.env))
+  const api = { ...installation, sendDocument: documentAnswer(installation.env) }
   return (req, res) => {
     noteAtEnd(journal, req, res)
     setCommonHeaders(res)
-    answer(installation, document, req, res).catch((error: unknown) => sendProblem(installation, req, res, error))
+    answer(api, req, res).catch((error: unknown) => sendProblem(installation, req, res, error))
   }
 }
 
-async function answer(installation: Installation, document: string, req: Request, res: Response): Promise<void> {
-  const { route, params } = routeOf(req, res)
+type Api = Installation & { sendDocument: (req: Request, res: Response) => void }
+
+async function answer({ sendDocument, ...installation }: Api, req: Request, res: Response): Promise<void> {
+  const found = routeOf(req, res)
+  if (found instanceof Failure) return refuseKnown(installation, req, res, found)
+  const { route, params } = found
   if (req.method === 'OPTIONS') return void res.status(204).end()
   const { does } = route
-  if (does === null) return void res.status(route.status).type('application/json').end(document)
-  const { actor, count } = await authenticate(installation, req, res)
-  noteCaller(req, res, actor)
-  if (count) told(res, quotaOf('organisation', installation.env.rateLimit, count))
+  if (does === null) return sendDocument(req, res)
+  const actor = await authenticate(installation, req, res)
   demandScopeOf(does, actor, res)
-  await using body = await readBody(installation, route, req)
+  await using upload = route.body === 'file' ? beginUpload(installation, actor.organisationId) : null
+  await using body = await readBody(installation, route, req, upload)
   const input = { ...inputOf(route, params, queryOf(req), body.value), ...(route.ifMatch ? ifMatchOf(req) : {}) }
   const idempotency = route.idempotent ? idempotencyOf(req, body.digested) : null
-  const context = { ...installation, actor, log: logOf(req), address: addressOf(req), idempotency }
+  const caller = { actor, log: req.log, address: addressOf(req), untilGone: () => untilGone(req, res) }
+  const context = { ...installation, ...caller, idempotency, upload }
   const output = await procedureOf(apiFor(context), does)(input)
   if (idempotency?.replayed) res.set('Idempotent-Replayed', 'true')
   send(installation, req, res, route, output)
 }
 
+// A wrong path or method is refused whatever the credential is (API.md §2, order of checks). Who sent a good one is noted,
+// so that they find the call among their own, and it counts like any other.
+async function refuseKnown(installation: Installation, req: Request, res: Response, refusal: Failure): Promise<never> {
+  const credential = credentialIn(req.headers.authorization)
+  if (credential)
+    await identify(installation, credential, req, res).catch((error: unknown) => req.log.warn({ err: error }))
+  throw refusal
+}
+
 const CallerGone = 499 // nginx's number for a caller who went away before the answer
 
 // Only of whoever showed a good credential: no other call belongs to an organisation.
-function noteAtEnd(journal: Journal, { baseUrl, path, method, id: requestId }: Request, res: Response): void {
+function noteAtEnd(journal: Journal, req: Request, res: Response): void {
+  const { method, id: requestId } = req
   const at = new Date()
   const start = performance.now()
   res.once('close', () => {
     const actor = res.locals.caller as Actor | undefined
     if (!actor) return
     const isAnswered = res.writableFinished
-    journal.note({
-      ...{ organisationId: actor.organisationId, at, requestId: String(requestId), method, path: baseUrl + path },
+    const call = {
+      ...{ organisationId: actor.organisationId, at, requestId: String(requestId), method, path: pathAsSent(req) },
       ...{ credentialKind: actor.kind, credentialId: actor.id, credentialName: actor.name },
       status: isAnswered ? res.statusCode : CallerGone,
       durationMs: Math.round(performance.now() - start),
       problem: isAnswered ? ((res.locals.problem as string | undefined) ?? null) : null,
-    })
+    }
+    journal.note(call, res.locals.isPastLimit === true)
   })
 }
 
@@ -79,79 +93,6 @@ function setCommonHeaders(res: Response): void {
   })
 }
 
-function routeOf(req: Request, res: Response): { route: Route; params: Record<string, string> } {
-  const matches = routes.flatMap((route) => {
-    const params = match(route.path, req.path)
-    return params ? [{ route, params }] : []
-  })
-  if (matches.length === 0) throw new Failure('not_found', { detail: 'There is no such path in this API.' })
-  // A literal path comes before one with a parameter: /media/upload-from-url is no media id.
-  const fewest = Math.min(...matches.map(({ params }) => Object.keys(params).length))
-  const candidates = matches.filter(({ params }) => Object.keys(params).length === fewest)
-  res.locals.route = Prefix + candidates[0]!.route.path // for the metrics
-  const method = req.method === 'HEAD' ? 'GET' : req.method
-  const methods = candidates.flatMap(({ route }) =>
-    route.method === 'get' ? ['GET', 'HEAD'] : [route.method.toUpperCase()],
-  )
-  res.set('Allow', [...methods, 'OPTIONS'].join(', '))
-  if (method === 'OPTIONS') {
-    res.set('Access-Control-Allow-Methods', methods.join(', '))
-    res.set('Access-Control-Allow-Headers', 'Authorization, Content-Type, Idempotency-Key, If-Match')
-    return candidates[0]!
-  }
-  const found = candidates.find(({ route }) => route.method === method.toLowerCase())
-  if (!found) throw new Failure('method_not_allowed', { detail: `This path takes ${methods.join(', ')}.` })
-  res.removeHeader('Allow')
-  return found
-}
-
-function match(pattern: string, path: string): Record<string, string> | null {
-  const wanted = pattern.split('/')
-  const given = path.split('/')
-  if (wanted.length !== given.length) return null
-  const params: Record<string, string> = {}
-  for (const [i, step] of wanted.entries()) {
-    if (step.startsWith(':') && given[i]) params[step.slice(1)] = given[i]
-    else if (step !== given[i]) return null
-  }
-  return params
-}
-
-async function authenticate({ db, env }: Installation, req: Request, res: Response): Promise<Holder> {
-  const credential = credentialIn(req.headers.authorization)
-  if (!credential)
-    throw new Failure('unauthenticated', {
-      detail: 'Send an API key or an access token as the value of the Authorization header.',
-    })
-  const holder = await credentialHolder(db, credential, env.rateLimit > 0)
-  if (holder) return holder
-  const { authRateLimit: limit } = env
-  if (limit > 0) {
-    const key = addressKey('api', addressOf(req))
-    told(res, quotaOf('address', limit, await countWithin(db, key, MinuteSeconds, limit)))
-  }
-  throw new Failure('unauthenticated', { detail: whyRefused(credential) })
-}
-
-function told(res: Response, quota: Quota): void {
-  res.set(fieldsOf(quota))
-  demandRest(quota)
-}
-
-function whyRefused(credential: string): string {
-  if (isApiKey(credential)) return 'This API key is unknown, revoked or expired.'
-  if (isAccessToken(credential)) return 'This access token is unknown or revoked, or its app was deleted.'
-  const kind = Object.keys(mistaken).find((prefix) => credential.startsWith(prefix))
-  return kind ? mistaken[kind]! : 'This is neither an API key (pak_live_…) nor an access token (pos_…).'
-}
-
-const mistaken: Record<string, string> = {
-  pak_: 'This API key is cut short or mistyped: it begins with pak_live_ and ends in a checksum that does not fit.',
-  pos_: 'This access token is cut short or mistyped.',
-  pcs_: 'This is a client secret. Send the access token that the exchange of a code gave you.',
-  pca_: 'This is a client ID. Send the access token that the exchange of a code gave you.',
-}
-
 function demandScopeOf(does: string, actor: Actor, res: Response): void {
   const procedures = appRouter._def.procedures as unknown as Record<string, { _def: { meta?: { scope?: Scope } } }>
   const scope = procedures[does]?._def.meta?.scope
@@ -161,14 +102,15 @@ function demandScopeOf(does: string, actor: Actor, res: Response): void {
 
 type Body = AsyncDisposable & { value: unknown; digested: Uint8Array }
 
-async function readBody({ files }: Installation, route: Route, req: Request): Promise<Body> {
-  if (route.body === 'file') return receiveFile(files, req)
-  if (route.body === undefined)
-    return { value: undefined, digested: new Uint8Array(), [Symbol.asyncDispose]: async () => {} }
+async function readBody({ files }: Installation, route: Route, req: Request, upload: Upload | null): Promise<Body> {
+  if (upload) return receiveFile(files, req, UploadPace, upload.reserve)
+  const whole = { [Symbol.asyncDispose]: async () => {} }
+  if (route.body === undefined) return { value: undefined, digested: new Uint8Array(), ...whole }
   const { value, bytes } = await readJson(req, JsonBytes)
-  const digested = createHash('sha256').update(bytes).digest()
-  return { value, digested, [Symbol.asyncDispose]: async () => {} }
+  return { value, digested: createHash('sha256').update(bytes).digest(), ...whole }
 }
+
+const ListedAtMost = 100 // of a parameter with commas, more than any takes
 
 function queryOf(req: Request): Record<string, string> {
   const query = new URLSearchParams(queryStringOf(req))
@@ -215,7 +157,11 @@ function ifMatchOf(req: Request): { ifVersions?: number[] } {
 
 // Everything in a URL is a string. What is no number is left to the procedure to refuse, with all else that is wrong.
 function typed(query: Record<string, string>): Record<string, unknown> {
-  return /^\d{1,6}$/.test(query.limit ?? '') ? { ...query, limit: Number(query.limit) } : query
+  return {
+    ...query,
+    ...(/^\d{1,6}$/.test(query.limit ?? '') ? { limit: Number(query.limit) } : {}),
+    ...(query.status?.includes(',') ? { status: query.status.split(',', ListedAtMost) } : {}),
+  }
 }
 
 function refuseAny(errors: Fault[]): void {
@@ -257,7 +203,7 @@ export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, re
   if (error === req.errored) return void hangUp(req, res)
   const { status, code, title, detail, errors, retryAfterSeconds } = problemFrom(error)
   res.locals.problem = code
-  if (status >= 500) logOf(req).error({ err: error }, 'request failed')
+  if (status >= 500) req.log.error({ err: error }, 'request failed')
   if (res.headersSent) return void res.destroy()
   if (status === 401) res.set('WWW-Authenticate', challenge(env.baseUrl, req))
   if (code === 'insufficient_scope') res.set('WWW-Authenticate', scopeChallenge(res.locals.scope))
@@ -270,7 +216,7 @@ export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, re
 
 // The body broke off: nobody is there to be answered, and nothing of ours failed.
 function hangUp(req: Request, res: Response): void {
-  logOf(req).info('the caller went away')
+  req.log.info('the caller went away')
   res.destroy()
 }
 
@@ -282,8 +228,4 @@ function challenge(baseUrl: string, req: Request): string {
 // RFC 6750 §3.1
 function scopeChallenge(scope: Scope): string {
   return `Bearer realm="punctual", error="insufficient_scope", scope="${scope}"`
-}
-
-function logOf(req: Request): Logger {
-  return req.log
 }

@@ -13,6 +13,9 @@ import {
 } from './answers.ts'
 import type { FailureCode } from './errors.ts'
 
+/** Where the public API begins. */
+export const Prefix = '/public/v1'
+
 /** One row of the public API. `does` names the procedure: its scope and input are read from it. */
 export type Route = {
   method: 'get' | 'post' | 'patch' | 'delete'
@@ -23,6 +26,7 @@ export type Route = {
   answer?: z.ZodType // what comes back
   query?: true // takes parameters in the URL
   body?: 'json' | 'file'
+  takes?: string // the name of the body's schema
   example?: Record<string, unknown> // of a body
   idempotent?: true // takes an Idempotency-Key
   ifMatch?: true // takes If-Match
@@ -45,7 +49,15 @@ export const routes: Route[] = [
     about: 'Read a channel',
   },
   {
-    ...{ method: 'post', path: '/posts', status: 201, does: 'posts.create', answer: Post, body: 'json' },
+    ...{
+      method: 'post',
+      path: '/posts',
+      status: 201,
+      does: 'posts.create',
+      answer: Post,
+      body: 'json',
+      takes: 'NewPost',
+    },
     ...{ idempotent: true, location: '/posts/', refusals: ['unprocessable'] },
     about: 'Make a post: scheduled, at once, or a draft',
     example: {
@@ -61,17 +73,27 @@ export const routes: Route[] = [
       does: 'posts.validate',
       answer: Validation,
       body: 'json',
+      takes: 'NewPost',
     },
     about: 'Ask what would keep a post from being made. Nothing is stored',
     example: { type: 'now', content: 'Is this too long?', channelIds: ['019a4c12-7d30-7c3e-9f5a-2b1d6c8e4f01'] },
   },
   {
     ...{ method: 'get', path: '/posts', status: 200, does: 'posts.list', answer: listOf(Post), query: true },
-    about: 'List posts by date, the latest first unless asked otherwise. Drafts without a date come last',
+    about:
+      'List posts by date or by last change, the newest first unless asked otherwise. Drafts without a date come last',
   },
   { method: 'get', path: '/posts/:id', status: 200, does: 'posts.get', answer: Post, about: 'Read a post' },
   {
-    ...{ method: 'patch', path: '/posts/:id', status: 200, does: 'posts.update', answer: Post, body: 'json' },
+    ...{
+      method: 'patch',
+      path: '/posts/:id',
+      status: 200,
+      does: 'posts.update',
+      answer: Post,
+      body: 'json',
+      takes: 'PostChanges',
+    },
     ...{ ifMatch: true, refusals: [...OfEdits, 'unprocessable'] },
     about: 'Change a post of which nothing is out yet. What is left out stays; sets are whole new sets',
     example: { content: 'Happy new year!', date: '2026-12-31T23:00:00.000Z' },
@@ -88,7 +110,7 @@ export const routes: Route[] = [
   },
   {
     ...{ method: 'post', path: '/posts/:id/deliveries/:channelId/resolve', status: 200, does: 'posts.resolve' },
-    ...{ answer: Post, body: 'json', idempotent: true, ifMatch: true },
+    ...{ answer: Post, body: 'json', takes: 'Resolution', idempotent: true, ifMatch: true },
     refusals: ['nothing_to_resolve', 'unprocessable'],
     about: 'Say what became of a delivery that nobody knows of (NEEDS_REVIEW)',
     example: { outcome: 'published', url: 'https://social.example/@ada/113' },
@@ -99,13 +121,22 @@ export const routes: Route[] = [
     about: 'List every try of a post on every channel, the oldest first',
   },
   {
-    ...{ method: 'post', path: '/media', status: 201, does: 'media.create', answer: Media, body: 'file' },
-    ...{ location: '/media/', refusals: ['media_not_accepted'] },
+    ...{
+      method: 'post',
+      path: '/media',
+      status: 201,
+      does: 'media.create',
+      answer: Media,
+      body: 'file',
+      takes: 'NewMedia',
+    },
+    ...{ location: '/media/', refusals: ['media_not_accepted', 'storage_full'] },
     about: 'Upload an image (up to 20 MB) or a video (up to 1 GB); after a week it is removed, unless a post uses it',
   },
   {
     ...{ method: 'post', path: '/media/upload-from-url', status: 201, does: 'media.uploadFromUrl', answer: Media },
-    ...{ body: 'json', idempotent: true, location: '/media/', refusals: ['media_fetch_failed'] },
+    ...{ body: 'json', takes: 'MediaFromUrl', idempotent: true, location: '/media/' },
+    refusals: ['media_fetch_failed', 'storage_full'],
     about: 'Take in an image or a video from a public address',
     example: { url: 'https://images.example/lake.jpg', alt: 'A lake at dawn' },
   },
@@ -122,7 +153,15 @@ export const routes: Route[] = [
     about: 'Read a media file’s facts',
   },
   {
-    ...{ method: 'patch', path: '/media/:id', status: 200, does: 'media.update', answer: Media, body: 'json' },
+    ...{
+      method: 'patch',
+      path: '/media/:id',
+      status: 200,
+      does: 'media.update',
+      answer: Media,
+      body: 'json',
+      takes: 'MediaChanges',
+    },
     about: 'Change an alternative text',
     example: { alt: 'A lake at dawn' },
   },
@@ -136,13 +175,21 @@ export const routes: Route[] = [
   },
   {
     ...{ method: 'post', path: '/webhooks', status: 201, does: 'webhooks.create', answer: WebhookWithSecret },
-    ...{ body: 'json', location: '/webhooks/', refusals: ['too_many_webhooks'] },
+    ...{ body: 'json', takes: 'NewWebhook', location: '/webhooks/', refusals: ['too_many_webhooks'] },
     about: 'Add an address that is told what happens: all that the credential may read, unless events are named',
     example: { url: 'https://hooks.example/punctual', events: ['post.published', 'post.failed'] },
   },
   { method: 'get', path: '/webhooks/:id', status: 200, does: 'webhooks.get', answer: Webhook, about: 'Read a webhook' },
   {
-    ...{ method: 'patch', path: '/webhooks/:id', status: 200, does: 'webhooks.update', answer: Webhook, body: 'json' },
+    ...{
+      method: 'patch',
+      path: '/webhooks/:id',
+      status: 200,
+      does: 'webhooks.update',
+      answer: Webhook,
+      body: 'json',
+      takes: 'WebhookChanges',
+    },
     about: 'Change a webhook, or switch it off and on. What is left out stays',
     example: { status: 'ACTIVE' },
   },

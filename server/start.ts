@@ -3,10 +3,17 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { type Installation, InstallationError, joinInstallation, NotRunning, startEmbedded } from '../db/embedded.ts'
-import { type Env, EnvError, readEnv, variablesWith } from '../db/env.ts'
+import { connect } from '../db/client.ts'
+import { type Installation, joinInstallation, NotRunning, startEmbedded } from '../db/embedded.ts'
+import { type Env, readEnv, variablesWith } from '../db/env.ts'
+import { explained } from '../db/explained.ts'
 import { createLog, print } from '../db/log.ts'
 import { migrate } from '../db/migrate.ts'
+import { checkDatabase, demandWritable } from '../db/start-checks.ts'
+import { announceStart } from '../db/start-line.ts'
+import { openFiles } from '../db/storage.ts'
+import { answerVersion } from '../db/version.ts'
+import { listen } from '../jobs/listen.ts'
 import { keepRunning } from './child.ts'
 import { developPages } from './develop.ts'
 
@@ -34,6 +41,7 @@ export async function startAll(changes: Record<string, string>, log: Logger): Pr
   const env = readEnv(variablesWith({ ...changes, PORT: port }))
   const database = await openInstallation(env, log)
   await migrate(database.installation.databaseUrl)
+  await check(database.installation, env, log)
   const pages = env.production ? null : await developPages(log)
   const variables = variablesWith({
     ...changes,
@@ -62,28 +70,34 @@ export async function startAll(changes: Record<string, string>, log: Logger): Pr
 async function portFor({ port, host }: Env): Promise<string> {
   const patienceEnds = performance.now() + PortPatienceMs
   for (;;) {
-    const answer = await tryPort(port, host).catch((error: NodeJS.ErrnoException) => error)
-    if (typeof answer === 'number') return String(answer)
-    if (answer.code !== 'EADDRINUSE') throw new InstallationError(`Port ${port} cannot be opened: ${answer.message}.`)
-    if (performance.now() > patienceEnds)
-      throw new InstallationError(`Port ${port} is taken by another program: stop that one, or set PORT.`)
+    const opened = await tryPort(port, host).catch((error: Error) => error)
+    if (!(opened instanceof Error)) return String(opened)
+    if (!isTaken(opened) || performance.now() > patienceEnds) throw opened
     await sleep(100)
   }
 }
 
-function tryPort(port: number, host: string | null): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject)
-    server.listen({ port, ...(host ? { host } : {}) }, () => {
-      const { port: opened } = server.address() as AddressInfo
-      server.close(() => resolve(opened))
-    })
-  })
+async function tryPort(port: number, host: string | null): Promise<number> {
+  const server = await listen(createServer(), { port, host, setting: 'PORT' })
+  const { port: opened } = server.address() as AddressInfo
+  await new Promise((done) => server.close(done))
+  return opened
+}
+
+function isTaken({ cause }: Error): boolean {
+  return (cause as NodeJS.ErrnoException).code === 'EADDRINUSE'
 }
 
 async function openInstallation(env: Env, log: Logger): ReturnType<typeof startEmbedded> {
   if (env.databaseUrl) return { installation: await joinInstallation(env), stop: async () => {} }
   return startEmbedded(env, log)
+}
+
+// Its processes look too: but they are started again and again, and this one says it once.
+async function check({ databaseUrl, secretKeys }: Installation, env: Env, log: Logger): Promise<void> {
+  const { db, end } = connect(databaseUrl, { connections: 1, name: 'start' })
+  await checkDatabase(db, secretKeys, log).finally(end)
+  await demandWritable(await openFiles(env), env, log)
 }
 
 function variablesOf({ databaseUrl, secretKeys }: Installation, env: Env): Record<string, string> {
@@ -118,6 +132,7 @@ async function main(): Promise<void> {
   const changes: Record<string, string> = process.argv.includes('--dev') ? { NODE_ENV: 'development' } : {}
   const env = readEnv(variablesWith(changes))
   const log = createLog('start', env.logLevel)
+  announceStart(log)
   if (process.argv.includes('--migrate')) return migrateOnly(env, log)
 
   const starting = startAll(changes, log)
@@ -159,9 +174,9 @@ async function migrateOnly(env: Env, log: Logger): Promise<void> {
 }
 
 if (import.meta.main) {
+  answerVersion()
   main().catch((error) => {
-    const isSentence = error instanceof EnvError || error instanceof InstallationError
-    print(isSentence ? error.message : error.stack, process.stderr)
+    print(explained(error), process.stderr)
     process.exit(1)
   })
 }

@@ -10,6 +10,7 @@ import type { Outbound } from '../jobs/outbound.ts'
 import { type Actor, isOperator } from './actor.ts'
 import { Failure, unavailable } from './errors.ts'
 import type { Scope } from './forms.ts'
+import type { Upload } from './uploads.ts'
 
 /** What the process has, the same for each request. */
 export type Installation = {
@@ -31,6 +32,8 @@ export type Context = Installation & {
   address: string // the caller's, as far as TRUST_PROXY lets us know
   device?: string | null | undefined // the token in its cookie, of a page's caller
   idempotency: Idempotency | null
+  upload?: Upload | null | undefined // of a request that brings a file
+  untilGone?: (() => AbortSignal) | undefined // aborted when the caller goes away before the answer
 }
 
 const t = initTRPC.context<Context>().meta<{ scope?: Scope }>().create()

@@ -67,6 +67,12 @@ export async function aDelivery(
   return id!
 }
 
+const statusOf: Partial<Record<DeliveryState, string>> = {
+  claimed: 'SCHEDULED',
+  sending: 'SCHEDULED',
+  uncertain: 'SCHEDULED',
+}
+
 /** Many posts at once, in the order given. */
 export async function someDeliveries(
   db: Db,
@@ -75,10 +81,11 @@ export async function someDeliveries(
   const rows = wanted.map((one) => ({ ...one, postId: uuidv7(), id: uuidv7() }))
   await db.transaction(async (tx) => {
     await tx.insert(posts).values(
-      rows.map(({ postId, organisationId, dueAt, text = 'hello' }) => ({
+      rows.map(({ postId, organisationId, dueAt, text = 'hello', state = 'scheduled' }) => ({
         id: postId,
         organisationId,
         type: 'schedule' as const,
+        status: statusOf[state] ?? state.toUpperCase(),
         date: dueAt,
         content: text,
         createdByKind: 'member' as const,

@@ -33,6 +33,24 @@ test('every program says which Node it needs where that is too old', () => {
   }
 })
 
+test('every program says its version', () => {
+  const { version } = JSON.parse(readFileSync(join(Root, 'package.json'), 'utf8'))
+  for (const name of ['web', 'worker', 'admin', 'start']) {
+    const { status, stdout } = spawnSync(process.execPath, [join(Root, `build/${name}.js`), '--version'], {
+      timeout: 60_000,
+    })
+    expect([name, status, String(stdout)]).toEqual([name, 0, `${version}\n`])
+  }
+})
+
+test('the newest version of the changelog is the one that is built', () => {
+  const { version } = JSON.parse(readFileSync(join(Root, 'package.json'), 'utf8'))
+  const newest = /^## \[(\d+\.\d+\.\d+)\] - (unreleased|\d{4}-\d\d-\d\d)$/m.exec(
+    readFileSync(join(Root, 'CHANGELOG.md'), 'utf8'),
+  )
+  expect(newest?.[1]).toBe(version)
+})
+
 test('every variable that the containers are given is one that the product reads', () => {
   const ofPostgres = /^POSTGRES_/
   const known = found(env, /^ {2}([A-Z][A-Z0-9_]*):/gm)
@@ -43,6 +61,11 @@ test('every variable that the containers are given is one that the product reads
   ]
   expect(given).toEqual(expect.arrayContaining(['NODE_ENV', 'PORT', 'SECRET_KEYS', 'DATABASE_URL']))
   expect(given.filter((name) => !known.includes(name) && !ofPostgres.test(name))).toEqual([])
+})
+
+test('containers open the ports of health and metrics to each other', () => {
+  expect(dockerfile).toMatch(/^ENV .*\bHOST=0\.0\.0\.0\b/m)
+  expect(compose).toMatch(/^ +HOST: 0\.0\.0\.0\b/m)
 })
 
 test('nothing starts with a secret that everybody knows: both are demanded', () => {

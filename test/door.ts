@@ -3,9 +3,9 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 
 /**
  * A way to the tests' PostgreSQL that can be shut: connections break off, and new ones are refused. Or fall silent: nothing
- * more passes, and nobody hears that the connections are gone.
+ * more passes, and nobody hears that the connections are gone. `rewrite` changes what PostgreSQL says, not its length.
  */
-export async function aDoor(url: string) {
+export async function aDoor(url: string, rewrite = (bytes: Buffer) => bytes) {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()
   const deaf = new Set<Socket>()
@@ -18,7 +18,9 @@ export async function aDoor(url: string) {
       [there, socket],
     ] as const) {
       sockets.add(one)
-      one.on('error', () => {}).on('data', (bytes) => void (passes(one) && other.write(bytes)))
+      one
+        .on('error', () => {})
+        .on('data', (bytes) => void (passes(one) && other.write(one === there ? rewrite(bytes) : bytes)))
       one.on('close', () => sockets.delete(one) && passes(one) && other.destroy())
     }
   })

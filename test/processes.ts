@@ -30,10 +30,11 @@ export type Site = {
   end: () => Promise<void>
 }
 
-/** A folder, a key and a free port for the processes on `databaseUrl`. `extra` overrides variables. */
+const secretKey = randomBytes(32) // one for all sites of a file: several may be on one database
+
+/** A folder, the key and a free port for the processes on `databaseUrl`. `extra` overrides variables. */
 export async function testSite(databaseUrl: string, extra: Record<string, string> = {}): Promise<Site> {
   const dataDir = await mkdtemp(join(tmpdir(), 'punctual-site-'))
-  const secretKey = randomBytes(32)
   const port = await freePort()
   const appUrl = `http://localhost:${port}`
   const env = {

@@ -3,7 +3,7 @@ import { Link, useLoaderData } from '@remix-run/react'
 import { CalendarClock, PenLine, TriangleAlert } from 'lucide-react'
 import type { Post, PostStatus } from '../../jobs/post-view.ts'
 import type { Api } from '../../server/router.ts'
-import { shown, signedIn } from '../api.ts'
+import { allChannels, shown, signedIn } from '../api.ts'
 import { useMay } from '../ui/account.ts'
 import { ButtonLink } from '../ui/button.tsx'
 import { useLive } from '../ui/live.ts'
@@ -16,8 +16,9 @@ export const meta: MetaFunction = () => [{ title: 'Posts · Punctual' }]
 
 const NeedAPerson: PostStatus[] = ['NEEDS_REVIEW', 'HELD', 'FAILED', 'PARTIALLY_PUBLISHED']
 const NotOver: PostStatus[] = ['SCHEDULED', 'PUBLISHING']
+const ToCome: PostStatus[] = ['SCHEDULED', 'PUBLISHING', 'PUBLISHED', 'DRAFT']
 const SoonestFirst: PostStatus[] = ['SCHEDULED', 'DRAFT', 'HELD', 'PUBLISHING']
-const TopLimit = 50 // of each kind above the list
+const GroupLimit = 20
 const PageLimit = 50
 
 const filters = [
@@ -36,41 +37,54 @@ export async function loader(args: LoaderFunctionArgs) {
   const cursor = searchParams.get('cursor') ?? undefined
   const now = new Date()
   const today = startOfDay(now, member.timeZone)
+  const isOverview = status === '' && !cursor
   const [page, top, channels] = await Promise.all([
     shown(pageOf(api, { status, cursor, today })),
-    status === '' && !cursor ? topOf(api, today) : nothing,
-    api.channels.list({ limit: 100 }),
+    isOverview ? topOf(api, today) : nothing,
+    allChannels(api),
   ])
-  const above = new Set([...top.needs, ...top.late].map(({ id }) => id))
-  const isToCome = (post: Post) => !above.has(post.id) && post.status !== 'CANCELLED'
-  const posts = status === '' ? page.data.filter(isToCome) : page.data
-  const drafts = top.drafts.filter(({ id }) => !posts.some((post) => post.id === id))
+  const posts = page.data
+  const drafts = { ...top.drafts, posts: top.drafts.posts.filter(({ id }) => !posts.some((post) => post.id === id)) }
   return json({
     ...{ ...top, drafts, posts, nextCursor: page.nextCursor },
     ...{ status, isFirstPage: !cursor, isRemoved: searchParams.has('removed') },
-    ...{ channels: channels.data, today: clockAt(now, member.timeZone).date },
+    ...{ channels, today: clockAt(now, member.timeZone).date },
   })
 }
 
-// The days from today on, or all of one status: what is still to come soonest first, what is over latest first.
-function pageOf(api: Api, { status, cursor, today }: { status: string; cursor: string | undefined; today: Date }) {
-  const at = { limit: PageLimit, ...(cursor ? { cursor } : {}) }
-  if (status === '') return api.posts.list({ ...at, order: 'asc', from: today.toISOString() })
+type View = { status: string; cursor: string | undefined; today: Date }
+
+// The days from today on, or all of one kind: what is still to come soonest first, what is over latest first.
+function pageOf(api: Api, { status, cursor, today }: View) {
+  const at = { limit: status ? PageLimit : GroupLimit, ...(cursor ? { cursor } : {}) }
+  if (status === '') return api.posts.list({ ...at, status: ToCome, order: 'asc', from: today.toISOString() })
   if (status === 'ALL') return api.posts.list({ ...at, order: 'desc' })
+  if (status === 'NEEDS_ATTENTION') return api.posts.list({ ...at, status: NeedAPerson, order: 'desc' })
+  if (status === 'LATE') return api.posts.list({ ...at, status: NotOver, order: 'asc', to: today.toISOString() })
   const wanted = status as PostStatus // one that is none is refused
   return api.posts.list({ ...at, status: wanted, order: SoonestFirst.includes(wanted) ? 'asc' : 'desc' })
 }
 
-const nothing: { needs: Post[]; late: Post[]; drafts: Post[] } = { needs: [], late: [], drafts: [] }
+/** Posts of one kind above the list: the first of them, and how many there are. */
+type Group = { posts: Post[]; count: number }
 
-/** What waits for a person, what should have gone out before today, and drafts. */
+const none: Group = { posts: [], count: 0 }
+const nothing: { needs: Group; late: Group; drafts: Group } = { needs: none, late: none, drafts: none }
+
+/** What waits for a person, the newest first, what should have gone out before today, and drafts. */
 async function topOf(api: Api, today: Date) {
-  const of = async (status: PostStatus | PostStatus[], more = {}) =>
-    (await api.posts.list({ status, limit: TopLimit, order: 'asc', ...more })).data
+  const of = async (status: PostStatus[], order: 'asc' | 'desc', to?: string): Promise<Group> => {
+    const wanted = { status, ...(to ? { to } : {}) }
+    const [{ data }, count] = await Promise.all([
+      api.posts.list({ ...wanted, order, limit: GroupLimit }),
+      api.posts.count(wanted),
+    ])
+    return { posts: data, count }
+  }
   const [needs, late, drafts] = await Promise.all([
-    of(NeedAPerson),
-    of(NotOver, { to: today.toISOString() }),
-    of('DRAFT'),
+    of(NeedAPerson, 'desc'),
+    of(NotOver, 'asc', today.toISOString()),
+    of(['DRAFT'], 'asc'),
   ])
   return { needs, late, drafts }
 }
@@ -78,8 +92,8 @@ async function topOf(api: Api, today: Date) {
 export default function Posts() {
   const { needs, late, drafts, posts, channels, today, status, isRemoved } = useLoaderData<typeof loader>()
   const { write } = useMay()
-  useLive([...needs, ...late, ...posts])
-  const isEmpty = needs.length + late.length + drafts.length + posts.length === 0
+  useLive([...needs.posts, ...late.posts, ...posts])
+  const isEmpty = needs.count + late.count + drafts.count + posts.length === 0
   return (
     <>
       <PageHead title="Posts">
@@ -92,10 +106,13 @@ export default function Posts() {
       </PageHead>
       {isRemoved ? <Notice>The draft is gone.</Notice> : null}
       <Filters current={status} />
-      <PostSection title={<NeedsTitle count={needs.length} />} posts={needs} channels={channels} />
-      <PostSection title="Late" posts={late} channels={channels} />
+      <PostSection title={<NeedsTitle count={needs.count} />} posts={needs.posts} channels={channels} />
+      <ShowAll of={needs} name="that need you" to="/?status=needs_attention" />
+      <PostSection title="Late" posts={late.posts} channels={channels} />
+      <ShowAll of={late} name="late posts" to="/?status=late" />
       <PostDays posts={posts} channels={channels} today={today} />
-      <PostSection title="Drafts" posts={drafts} channels={channels} />
+      <PostSection title="Drafts" posts={drafts.posts} channels={channels} />
+      <ShowAll of={drafts} name="drafts" to="/?status=DRAFT" />
       {isEmpty ? <NoPosts /> : null}
       <Paging />
     </>
@@ -108,6 +125,25 @@ function NeedsTitle({ count }: { count: number }) {
       <TriangleAlert aria-hidden className="size-4 text-warn" />
       {count === 1 ? '1 post needs you' : `${count} posts need you`}
     </>
+  )
+}
+
+function ShowAll({
+  of: { posts, count },
+  name,
+  to,
+}: {
+  of: { posts: unknown[]; count: number }
+  name: string
+  to: string
+}) {
+  if (posts.length === 0 || count <= GroupLimit) return null
+  return (
+    <p className="-mt-6 mb-8 text-sm">
+      <Link to={to} className="font-medium text-accent-ink underline underline-offset-2">
+        Show all {count} {name}
+      </Link>
+    </p>
   )
 }
 

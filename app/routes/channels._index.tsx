@@ -1,14 +1,14 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
-import { Form, useLoaderData } from '@remix-run/react'
+import { Form, Link, useLoaderData } from '@remix-run/react'
 import { Megaphone } from 'lucide-react'
 import type { Channel } from '../../jobs/channel-view.ts'
 import { ConnectChannel, Disconnect } from '../../server/forms.ts'
-import { answer, formOf, shown, signedIn } from '../api.ts'
+import { allChannels, answer, formOf, shown, signedIn } from '../api.ts'
 import { useMay } from '../ui/account.ts'
 import { Button } from '../ui/button.tsx'
 import { NetworkMark } from '../ui/channel-mark.tsx'
 import { ChannelRow } from '../ui/channel-row.tsx'
-import { Connect, canConnect } from '../ui/connect.tsx'
+import { Connect, canConnect, canReconnect } from '../ui/connect.tsx'
 import { DisconnectForm } from '../ui/disconnect.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
@@ -18,13 +18,15 @@ export const meta: MetaFunction = () => [{ title: 'Channels · Punctual' }]
 export async function loader(args: LoaderFunctionArgs) {
   const { api } = signedIn(args)
   const [channels, gone, networks] = await Promise.all([
-    api.channels.list({ limit: 100 }),
-    api.channels.list({ limit: 100, status: 'DISCONNECTED' }),
+    allChannels(api),
+    allChannels(api, 'DISCONNECTED'),
     api.channels.networks(),
   ])
   const asked = Object.fromEntries(new URL(args.request.url).searchParams)
   const unsent = asked.disconnect ? await shown(api.channels.unsent({ id: asked.disconnect })) : 0
-  return json({ channels: channels.data, gone: gone.data, networks, asked, unsent })
+  const known = asked.reconnect ? await shown(api.channels.known({ id: asked.reconnect })) : {}
+  const counts = asked.connected ? await shown(api.channels.counts({ id: asked.connected })) : null
+  return json({ channels, gone, networks, asked, unsent, known, counts })
 }
 
 export async function action(args: ActionFunctionArgs) {
@@ -33,7 +35,7 @@ export async function action(args: ActionFunctionArgs) {
   if (form.get('intent') === 'disconnect')
     return answer(form, Disconnect, async (wanted) => {
       await api.channels.disconnect(wanted)
-      return redirect('/channels?disconnected')
+      return redirect(`/channels?disconnected=${wanted.id}`)
     })
   return answer(form, ConnectChannel, async (wanted) => {
     const begun = await api.channels.connect(wanted)
@@ -42,14 +44,14 @@ export async function action(args: ActionFunctionArgs) {
 }
 
 export default function Channels() {
-  const { channels, gone, asked } = useLoaderData<typeof loader>()
+  const { channels, gone, asked, counts } = useLoaderData<typeof loader>()
   const { manage } = useMay()
   const connected = channels.find(({ id }) => id === asked.connected)
   return (
     <>
       <PageHead title="Channels" lead="Where your posts go out." />
-      {connected ? <Notice key={connected.id}>{connected.name} is connected.</Notice> : null}
-      {'disconnected' in asked ? <Notice>The channel is disconnected.</Notice> : null}
+      {connected && counts ? <Connected key={connected.id} name={connected.name} counts={counts} /> : null}
+      {'disconnected' in asked ? <Disconnected channel={gone.find(({ id }) => id === asked.disconnected)} /> : null}
       {manage ? <NewChannel /> : null}
       {channels.length > 0 ? <List channels={channels} /> : <NoChannels />}
       {gone.length > 0 ? (
@@ -62,8 +64,42 @@ export default function Channels() {
   )
 }
 
+type Counts = { now: number; sent: number; later: number; person: number }
+
+/** That a channel is connected, and what becomes of its posts. */
+function Connected({ name, counts: { now, sent, later, person } }: { name: string; counts: Counts }) {
+  const posts = (count: number, one: string, many: string) =>
+    count === 0 ? '' : count === 1 ? ` 1 post ${one}.` : ` ${count} posts ${many}.`
+  return (
+    <Notice>
+      {name} is connected.
+      {posts(now, 'is being sent or checked', 'are being sent or checked')}
+      {posts(sent, 'was published since', 'were published since')}
+      {posts(later, 'is scheduled', 'are scheduled')}
+      {posts(person, 'needs attention', 'need attention')}
+      {person > 0 ? (
+        <>
+          {' '}
+          <Link to="/" className="underline">
+            Show posts
+          </Link>
+        </>
+      ) : null}
+    </Notice>
+  )
+}
+
+function Disconnected({ channel }: { channel: Channel | undefined }) {
+  if (!channel || !canReconnect(channel.network)) return <Notice>The channel is disconnected.</Notice>
+  return (
+    <Notice>
+      The channel is disconnected. We are ending our access to the account. If that fails, Settings › Activity says so.
+    </Notice>
+  )
+}
+
 function NewChannel() {
-  const { networks, asked, channels, gone } = useLoaderData<typeof loader>()
+  const { networks, asked, channels, gone, known } = useLoaderData<typeof loader>()
   const channel = [...channels, ...gone].find(({ id }) => id === asked.reconnect)
   const network = networks.find(({ key }) => key === (channel?.network ?? asked.connect))
   return (
@@ -78,7 +114,7 @@ function NewChannel() {
             </Button>
           ))}
       </Form>
-      {network ? <Connect network={network} channel={channel} /> : null}
+      {network ? <Connect network={network} channel={channel} known={known} /> : null}
     </div>
   )
 }

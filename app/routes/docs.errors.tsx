@@ -11,7 +11,7 @@ export async function loader({ context }: LoaderFunctionArgs) {
 export default function Errors() {
   const { errors, faults } = useLoaderData<typeof loader>()
   return (
-    <article>
+    <article className="max-w-3xl">
       <h1 className="font-semibold text-2xl tracking-tight">Errors of the API</h1>
       <p className="mt-1 text-muted">What each code means, and what to do about it.</p>
       {errors.map(({ code, status, sentence, cure }) => (

@@ -1,20 +1,14 @@
 import { Outlet } from '@remix-run/react'
 import type { Handle } from '../root.tsx'
-import { Sections } from '../ui/sections.tsx'
+import { DocsNav } from '../ui/docs-nav.tsx'
 
-export const handle: Handle = { bare: true }
-
-const pages = [
-  { to: '/docs', name: 'Reference', end: true },
-  { to: '/docs/webhooks', name: 'Webhooks' },
-  { to: '/docs/errors', name: 'Errors' },
-]
+export const handle: Handle = { bare: true, wide: true }
 
 export default function Docs() {
   return (
-    <>
-      <Sections label="Documentation" pages={pages} />
+    <div className="md:grid md:grid-cols-[12rem_minmax(0,1fr)] md:gap-12">
+      <DocsNav />
       <Outlet />
-    </>
+    </div>
   )
 }

@@ -2,15 +2,15 @@ import type { MetaFunction } from '@remix-run/node'
 import { Link } from '@remix-run/react'
 import type { ReactNode } from 'react'
 import { eventTypes } from '../../server/forms.ts'
+import { eventWords } from '../../server/words.ts'
 import { NamedSnippet } from '../ui/copy.tsx'
-import { eventWords } from '../ui/events.ts'
 import { webhookExamples } from '../ui/webhook-examples.ts'
 
 export const meta: MetaFunction = () => [{ title: 'Webhooks · Punctual' }]
 
 export default function Webhooks() {
   return (
-    <article>
+    <article className="max-w-3xl">
       <h1 className="font-semibold text-2xl tracking-tight">Webhooks</h1>
       <p className="mt-1 text-muted">
         An address of yours is told what becomes of posts and channels, so that you need not ask again and again. They
@@ -84,11 +84,11 @@ function Call() {
     <Section id="call" title="The call">
       <p>
         A POST of JSON with three members. data is the{' '}
-        <a href="/docs#schema-Post" className="text-accent-ink underline underline-offset-2">
+        <a href="/docs/reference/schemas#schema-Post" className="text-accent-ink underline underline-offset-2">
           Post
         </a>{' '}
         or the{' '}
-        <a href="/docs#schema-Channel" className="text-accent-ink underline underline-offset-2">
+        <a href="/docs/reference/schemas#schema-Channel" className="text-accent-ink underline underline-offset-2">
           Channel
         </a>{' '}
         as the API showed it at that moment, and timestamp that moment.
@@ -188,7 +188,7 @@ function Missed() {
         Each event with its tries and your answers is kept for 30 days in the log, in the settings and at GET /webhooks/
         {'{id}'}/deliveries. Send it again from there under its old webhook-id. For what happened while the webhook was
         off, list the posts with GET /posts: each says what became of it.{' '}
-        <Link to="/docs" className="text-accent-ink underline underline-offset-2">
+        <Link to="/docs/reference/posts" className="text-accent-ink underline underline-offset-2">
           Reference
         </Link>
       </p>

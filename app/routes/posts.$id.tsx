@@ -2,7 +2,7 @@ import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFuncti
 import { useLoaderData, useLocation } from '@remix-run/react'
 import type { Post } from '../../jobs/post-view.ts'
 import type { Api } from '../../server/router.ts'
-import { formOf, problemOf, shown, signedIn } from '../api.ts'
+import { allChannels, formOf, problemOf, shown, signedIn } from '../api.ts'
 import { compose, composing } from '../compose.ts'
 import { useMay } from '../ui/account.ts'
 import { Attempts } from '../ui/attempts.tsx'
@@ -20,8 +20,8 @@ export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
   const post = await shown(api.posts.get({ id: args.params.id! }))
   const [channels, gone, media, attempts] = await Promise.all([
-    api.channels.list({ limit: 100 }),
-    api.channels.list({ limit: 100, status: 'DISCONNECTED' }),
+    allChannels(api),
+    allChannels(api, 'DISCONNECTED'),
     Promise.all(post.mediaIds.map((id) => api.media.get({ id }))),
     api.posts.attempts({ id: post.id, limit: 100 }),
   ])
@@ -30,7 +30,7 @@ export async function loader(args: LoaderFunctionArgs) {
   const deed = new URL(args.request.url).searchParams.get('said') ?? ''
   const isStale = post.status === 'PUBLISHED' && deed !== 'published' // it has come true
   const said = isStale ? null : (saids[deed] ?? null)
-  return json({ post, channels: channels.data, gone: gone.data, media, attempts: attempts.data, start, said })
+  return json({ post, channels, gone, media, attempts: attempts.data, start, said })
 }
 
 const saids: Record<string, string> = {

@@ -1,6 +1,6 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { useLoaderData } from '@remix-run/react'
-import { formOf, shown, signedIn } from '../api.ts'
+import { allChannels, formOf, shown, signedIn } from '../api.ts'
 import { compose } from '../compose.ts'
 import { useMay } from '../ui/account.ts'
 import { Composer } from '../ui/composer.tsx'
@@ -12,15 +12,12 @@ export const meta: MetaFunction = () => [{ title: 'New post · Punctual' }]
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
   const from = new URL(args.request.url).searchParams.get('from')
-  const [channels, model] = await Promise.all([
-    api.channels.list({ limit: 100 }),
-    from ? shown(api.posts.get({ id: from })) : null,
-  ])
+  const [channels, model] = await Promise.all([allChannels(api), from ? shown(api.posts.get({ id: from })) : null])
   const media = await Promise.all((model?.mediaIds ?? []).map((id) => shown(api.media.get({ id }))))
   // With one channel there is nothing to choose.
-  const only = channels.data.length === 1 ? channels.data.map(({ id }) => id) : []
+  const only = channels.length === 1 ? channels.map(({ id }) => id) : []
   const { content, channelIds } = model ?? { content: '', channelIds: only }
-  return json({ channels: channels.data, media, start: { content, channelIds, ...nextHour(member.timeZone) } })
+  return json({ channels, media, start: { content, channelIds, ...nextHour(member.timeZone) } })
 }
 
 export async function action(args: ActionFunctionArgs) {

@@ -8,6 +8,7 @@ type Attempt = {
   no: number
   startedAt: string
   endedAt: string | null
+  foundAt: string | null
   outcome: string | null
   status: number | null
   message: string | null
@@ -48,6 +49,11 @@ export function Attempts({ attempts, channels }: { attempts: Attempt[]; channels
               {attempt.status ? <span className="text-muted">HTTP {attempt.status}</span> : null}
             </p>
             {attempt.message ? <p className="mt-0.5 text-muted">{attempt.message}</p> : null}
+            {attempt.foundAt ? (
+              <p className="mt-0.5 text-muted">
+                Found on the account <Instant at={attempt.foundAt} form="exact" />
+              </p>
+            ) : null}
             {attempt.reply ? (
               <pre className="mt-1.5 whitespace-pre-wrap break-all rounded-lg bg-sunken px-3 py-2 font-mono text-xs">
                 {attempt.reply}

@@ -53,25 +53,35 @@ export function canReconnect(network: string): boolean {
 export function Connect({
   network,
   channel,
+  known,
 }: {
   network: { key: string; name: string }
   channel?: Channel | undefined
+  known: Record<string, string>
 }) {
   const answered = useActionData() as { continueTo?: string } | undefined
   const title = channel ? `Reconnect ${channel.name}` : `New ${network.name} channel`
   if (answered?.continueTo) return <Continue key="continue" title={title} url={answered.continueTo} />
   return (
     <Panel key={network.key} title={title} lead={questions[network.key]?.lead}>
-      <ConnectForm network={network.key} channel={channel} />
+      <ConnectForm network={network.key} channel={channel} known={known} />
     </Panel>
   )
 }
 
-function ConnectForm({ network, channel }: { network: string; channel?: Channel | undefined }) {
+function ConnectForm({
+  network,
+  channel,
+  known,
+}: {
+  network: string
+  channel?: Channel | undefined
+  known: Record<string, string>
+}) {
   const { asks = [] } = questions[network] ?? {}
   const [form, fields] = useForm<{ input: Record<string, string> }>({
     ...useAnswer('connect'),
-    defaultValue: { input: useKnown(channel) },
+    defaultValue: { input: useKnown(channel, known) },
   })
   const inputs = fields.input.getFieldset()
   return (
@@ -102,11 +112,11 @@ function ConnectForm({ network, channel }: { network: string; channel?: Channel 
 }
 
 /** What need not be typed again, or at all. */
-function useKnown(channel: Channel | undefined): Record<string, string> {
+function useKnown(channel: Channel | undefined, known: Record<string, string>): Record<string, string> {
   const account = useAccount()
   const organisation = account?.organisations.find(({ id }) => id === account.organisationId)
   if (!channel) return { name: organisation?.name ?? '' }
-  return { handle: channel.handle ?? '', instance: channel.handle?.split('@').at(-1) ?? '' }
+  return { handle: channel.handle ?? '', ...known }
 }
 
 // The answer to a form must not lead away from this site (form-action), so the person takes the last step.

@@ -1,13 +1,13 @@
 import { ArrowRight, Check } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import type { Consent } from '../../server/authorize.ts'
+import { scopeWords } from '../../server/words.ts'
 import type { Chosen } from '../routes/oauth.authorize.tsx'
 import { AppMark } from './app-mark.tsx'
 import { Button } from './button.tsx'
 import { networkName } from './channel-mark.tsx'
 import { controlClass } from './field.tsx'
 import { Logo } from './logo.tsx'
-import { scopeWords } from './scopes.ts'
 
 type Organisation = Consent['organisations'][number]
 

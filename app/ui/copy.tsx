@@ -96,3 +96,28 @@ export function NamedSnippet({ title, text, children }: { title: string; text: s
     </div>
   )
 }
+
+/** As Snippet with a small button, amid a text. */
+export function Sample({ text }: { text: string }) {
+  const id = useId()
+  const { said, copy } = useCopy(text)
+  return (
+    <div className="overflow-hidden rounded-lg border border-line bg-sunken">
+      <p className="flex items-center justify-end gap-2 border-line border-b px-2 py-1 text-muted text-xs">
+        <span role="status">{said}</span>
+        <button
+          type="button"
+          onClick={copy}
+          aria-describedby={id}
+          className="flex items-center gap-1.5 rounded px-1.5 py-1 font-medium hover:text-ink [&_svg]:size-3.5"
+        >
+          {said === 'Copied.' ? <Check aria-hidden /> : <Copy aria-hidden />}
+          Copy
+        </button>
+      </p>
+      <pre id={id} className="whitespace-pre-wrap break-words px-3 py-2 font-mono text-sm">
+        {text}
+      </pre>
+    </div>
+  )
+}

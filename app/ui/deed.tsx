@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { Scope } from '../../server/forms.ts'
+import { scopeWords } from '../../server/words.ts'
 import { Instant } from './instant.tsx'
-import { scopeWords } from './scopes.ts'
 
 type Entry = {
   at: string
@@ -32,6 +32,8 @@ const words: Record<string, (subject: ReactNode, reason: unknown) => ReactNode> 
   'webhook.deleted': (url) => <>deleted the webhook {url}</>,
   'channel.paused': (channel) => <>paused the channel {channel}</>,
   'channel.resumed': (channel) => <>let the channel {channel} go on</>,
+  'channel.access_ended': (channel) => <>ended its access to the account of {channel}</>,
+  'channel.access_left': (channel) => <>could not end its access to the account of {channel}</>,
   'post.retried': (channel) => <>had a post sent again on {channel}</>,
   'token.issued': () => <>was given access</>,
   'token.revoked': (_app, reason) => (reason ? <>lost its access</> : <>gave its access back</>),

@@ -1,7 +1,7 @@
 import { Link } from '@remix-run/react'
 import { Fragment } from 'react'
 import type { Endpoint } from '../../server/reference.ts'
-import { Snippet } from './copy.tsx'
+import { Sample } from './copy.tsx'
 import { Fields } from './fields.tsx'
 
 /** One route of the API: what it is for, what it takes and what it answers. */
@@ -10,15 +10,15 @@ export function EndpointShown({ endpoint }: { endpoint: Endpoint }) {
   const rest = about.replaceAll('`', '').slice(`${title}. `.length)
   return (
     <section id={id} aria-labelledby={`${id}-title`} className="scroll-mt-6 border-t border-line py-8">
-      <h3 id={`${id}-title`} className="font-semibold text-lg">
+      <h2 id={`${id}-title`} className="font-semibold text-lg">
         {title}
-      </h3>
+      </h2>
       <p className="mt-1 break-all font-mono text-sm">
         <span className="font-semibold text-accent-ink">{method}</span> {path}
       </p>
       <div className="mt-4 space-y-4">
         {rest ? <p>{rest}</p> : null}
-        <Snippet text={curl} />
+        <Sample text={curl} />
         <Fields title="Parameters" fields={parameters} />
         {bodies.map((fields, i) => (
           <Fields

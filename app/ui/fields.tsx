@@ -5,7 +5,7 @@ export function Fields({ title, fields }: { title: string; fields: Field[] }) {
   if (fields.length === 0) return null
   return (
     <div>
-      <h4 className="mb-1 font-medium text-sm">{title}</h4>
+      <h3 className="mb-1 font-medium text-sm">{title}</h3>
       <dl className="divide-y divide-line rounded-lg border border-line text-sm">
         {fields.map(({ name, where, type, isRequired, about }) => (
           <div key={`${where} ${name}`} className="gap-x-4 px-3.5 py-2 sm:flex">

@@ -1,5 +1,6 @@
 import { getFormProps, useForm } from '@conform-to/react'
 import { Form, useLoaderData } from '@remix-run/react'
+import { scopeWords } from '../../server/words.ts'
 import type { loader } from '../routes/settings.developers.access.tsx'
 import { useZone } from './account.ts'
 import { useAnswer } from './answer.ts'
@@ -7,7 +8,6 @@ import { ButtonLink, Submit } from './button.tsx'
 import { Copyable, Snippet } from './copy.tsx'
 import { Field, FieldErrors, FormErrors } from './field.tsx'
 import { Panel } from './page.tsx'
-import { scopeWords } from './scopes.ts'
 import { Tick } from './tick.tsx'
 
 /** The form that makes a key. */

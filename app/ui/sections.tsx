@@ -1,5 +1,5 @@
-import { NavLink, useLocation } from '@remix-run/react'
-import { useEffect, useRef } from 'react'
+import { NavLink } from '@remix-run/react'
+import { useCurrentInView } from './current-in-view.ts'
 
 /**
  * The row of pages that belong together. `end`: only that very address is the page, not what lies below it.
@@ -36,14 +36,4 @@ function Name({ of: name, after = '' }: { of: string; after?: string | undefined
       {name.slice(group.length)}
     </>
   )
-}
-
-/** On a small screen the row of pages is longer than it is wide: where one is must be seen. */
-function useCurrentInView() {
-  const list = useRef<HTMLUListElement>(null)
-  const { pathname } = useLocation()
-  useEffect(() => {
-    if (pathname) list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  }, [pathname])
-  return list
 }

@@ -36,9 +36,10 @@ export function Shell({ children }: { children: ReactNode }) {
 }
 
 /** What surrounds pages that anybody may read. */
-export function Plain({ children }: { children: ReactNode }) {
+export function Plain({ children, isWide = false }: { children: ReactNode; isWide?: boolean }) {
+  const width = isWide ? 'max-w-5xl py-6 sm:py-10' : 'max-w-2xl py-10 sm:py-16'
   return (
-    <main id="main" tabIndex={-1} className="mx-auto w-full max-w-2xl px-4 py-10 sm:py-16">
+    <main id="main" tabIndex={-1} className={`mx-auto w-full px-4 ${width}`}>
       <Progress />
       {children}
     </main>

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import type { Answer } from '../outbound.ts'
+import { oneLine } from './names.ts'
 import { PublishError } from './network.ts'
 
 const ReplyLength = 2000
 const ReasonLength = 300
 const AddressLength = 2000
 const LongestWaitMs = 7 * 24 * 3_600_000
+const FirstOfMilliseconds = 1e11 // since 1970: in 1973, while as many seconds are in 5138
 const LongestSentence = 10 * ReasonLength // of a network, with its markup
 const DeepestJson = 64
 const [Quote, Backslash, OpenArray, CloseArray, OpenObject, CloseObject] = Buffer.from('"\\[]{}')
@@ -101,10 +103,7 @@ export function recordOf(answer: Answer, secrets: string[]): { status: number; r
 
 /** A network's own sentence as it may be shown: plain, one line, not endless. */
 export function plainReason(reason: string): string {
-  return withoutTags(reason.slice(0, LongestSentence))
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim()
-    .slice(0, ReasonLength)
+  return oneLine(withoutTags(reason.slice(0, LongestSentence))).slice(0, ReasonLength)
 }
 
 // Not by `<[^>]*>`: of tags that never end, it reads the rest anew at each.
@@ -121,7 +120,8 @@ function withoutTags(text: string): string {
 
 /**
  * When a network that answered 429 wants to be asked again: `Retry-After` (RFC 9110 §10.2.3), else Mastodon's
- * `X-RateLimit-Reset` (an ISO instant) or Bluesky's `RateLimit-Reset` (seconds since 1970).
+ * `X-RateLimit-Reset` (an ISO instant; elsewhere seconds or milliseconds since 1970) or Bluesky's `RateLimit-Reset` (seconds
+ * since 1970). A reset of at most a week is a number of seconds from now (draft-ietf-httpapi-ratelimit-headers).
  *
  * Null when it gives no time, none that can be understood, or one that is past. At most a week ahead.
  */
@@ -131,10 +131,17 @@ export function retryAtOf(headers: Answer['headers'], now = new Date()): Date | 
   const waitMs =
     secondsOf(headers['retry-after']) ??
     until(instantOf(headers['retry-after']), theirNowMs) ??
-    until(instantOf(headers['x-ratelimit-reset']), theirNowMs) ??
-    until(secondsOf(headers['ratelimit-reset']), theirNowMs)
+    untilReset(headers['x-ratelimit-reset'], theirNowMs) ??
+    untilReset(headers['ratelimit-reset'], theirNowMs)
   if (waitMs === null || waitMs <= 0) return null
   return new Date(now.getTime() + Math.min(waitMs, LongestWaitMs))
+}
+
+function untilReset(header: string | undefined, theirNowMs: number): number | null {
+  if (header === undefined || !/^\s*\d{1,15}(\.\d{1,9})?\s*$/.test(header)) return until(instantOf(header), theirNowMs)
+  const number = Number(header)
+  if (number * 1000 <= LongestWaitMs) return number * 1000
+  return (number < FirstOfMilliseconds ? number * 1000 : number) - theirNowMs
 }
 
 function secondsOf(header: string | undefined): number | null {

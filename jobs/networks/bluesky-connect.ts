@@ -4,6 +4,7 @@ import type { ChannelLimits } from '../../db/schema.ts'
 import type { Answer, Outbound } from '../outbound.ts'
 import { bodyOf, RemoteId } from './answers.ts'
 import { type BlueskyCredential, problemOf, xrpc } from './bluesky-xrpc.ts'
+import { plainName } from './names.ts'
 import { ConnectError, type ConnectedAccount, type Connecting } from './network.ts'
 import { originOf, reaching } from './origin.ts'
 
@@ -20,7 +21,6 @@ const Limits: ChannelLimits = {
   mediaTypes: ['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/avif'],
 }
 
-const NameLength = 200
 const DidDocument = z.object({
   service: z.array(z.object({ id: z.string(), serviceEndpoint: z.unknown() })).default([]),
 })
@@ -48,6 +48,7 @@ const Profile = z.object({
 export function blueskyConnecting(plcUrl: string): Connecting {
   return {
     by: 'form',
+    known: ({ credential }) => (typeof credential?.pds === 'string' ? { pds: credential.pds } : {}),
     connect: async ({ handle = '', appPassword = '', pds = '' }, outbound) => {
       const identifier = handle.trim().replace(/^@/, '').toLowerCase()
       if (!Handle.test(identifier) && !Did.test(identifier)) {
@@ -109,8 +110,8 @@ async function signIn({ identifier, appPassword, pds, field }: SignIn, outbound:
   const { name, pictureUrl } = await reaching(pds, field, () => profileOf(did, pds, outbound))
   return {
     remoteAccount: did,
-    name: name || handle,
-    handle: `@${handle}`,
+    name: name || plainName(handle) || did,
+    handle: `@${plainName(handle)}`,
     url: `https://bsky.app/profile/${did}`,
     pictureUrl,
     limits: Limits,
@@ -139,7 +140,7 @@ async function profileOf(did: string, pds: string, outbound: Outbound) {
   const profile = answer.ok ? Profile.safeParse(bodyOf(answer)).data?.value : undefined
   const picture = new URLSearchParams({ did, cid: profile?.avatar?.ref.$link ?? '' })
   return {
-    name: profile?.displayName?.slice(0, NameLength) ?? null,
+    name: plainName(profile?.displayName ?? ''),
     pictureUrl: profile?.avatar ? `${pds}/xrpc/com.atproto.sync.getBlob?${picture}` : null,
   }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Answer, Outbound } from '../outbound.ts'
 import { bodyOf, plainReason } from './answers.ts'
+import { reasonIn } from './reason.ts'
 
 export const BlueskyCredential = z.object({
   pds: z.string(), // an origin
@@ -18,7 +19,7 @@ export type Method = {
   timeoutMs?: number
 }
 
-const Problem = z.object({ error: z.string(), message: z.string().optional() })
+const Problem = z.object({ error: z.string(), message: z.unknown() })
 
 /** Call a method of a PDS; any status is an answer. https://atproto.com/specs/xrpc */
 export function xrpc(
@@ -46,5 +47,5 @@ export function problemOf(answer: Answer): { error: string; reason: string } | n
   const problem = Problem.safeParse(bodyOf(answer))
   if (!problem.success) return null
   const { error, message } = problem.data
-  return { error, reason: plainReason(message || error) }
+  return { error, reason: reasonIn({ message }) ?? plainReason(error) }
 }

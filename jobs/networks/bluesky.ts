@@ -4,7 +4,15 @@ import { failureOf, RemoteId, readAs, recordOf } from './answers.ts'
 import { blueskyConnecting } from './bluesky-connect.ts'
 import { PostCollection, postRecord } from './bluesky-record.ts'
 import { BlueskyCredential, type Method, problemOf, xrpc } from './bluesky-xrpc.ts'
-import { type Credential, type Network, type Publication, PublishError, type Session } from './network.ts'
+import {
+  type Credential,
+  type Network,
+  type Publication,
+  PublishError,
+  type Revoking,
+  type Session,
+} from './network.ts'
+import { reaching } from './origin.ts'
 import { mintTid } from './tid.ts'
 
 const Name = 'Bluesky'
@@ -30,6 +38,7 @@ export function bluesky(plcUrl: string): Network {
     prepare: (content, _publishKey, session) => postRecord(content, (method) => ask(method, session)),
     send,
     refresh,
+    revoking: { isSame: (one, other) => one.refreshJwt === other.refreshJwt, revoke },
   }
 }
 
@@ -65,6 +74,18 @@ async function refresh(credential: Credential, { outbound, signal }: Omit<Sessio
   if (failure.verdict === 'refused') throw new PublishError('reconnect', NoLonger, recordOf(answer, secrets))
   if (failure.verdict === 'unknown') throw new PublishError('later', failure.message, recordOf(answer, secrets))
   throw failure
+}
+
+/** https://docs.bsky.app/docs/api/com-atproto-server-delete-session. What the access token allows ends with it, within 2 hours. */
+const revoke: Revoking['revoke'] = async (credential, { outbound, signal }) => {
+  const { pds, accessJwt, refreshJwt } = BlueskyCredential.parse(credential)
+  const method = { nsid: 'com.atproto.server.deleteSession', post: {} }
+  const answer = await reaching(pds, null, () => xrpc(outbound, pds, method, { token: refreshJwt, signal }))
+  if (answer.ok || DeadTokens.has(problemOf(answer)?.error ?? '')) return
+  const { verdict } = failureOn(answer, [accessJwt, refreshJwt])
+  const isFinal = verdict === 'refused' || verdict === 'reconnect'
+  const message = `${new URL(pds).host} did not end the access (status ${answer.status}).`
+  throw new PublishError(isFinal ? 'refused' : 'later', message)
 }
 
 function failureOn(answer: Answer, secrets: string[]): PublishError {

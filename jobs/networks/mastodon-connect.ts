@@ -3,13 +3,21 @@ import { z } from 'zod'
 import type { ChannelLimits } from '../../db/schema.ts'
 import type { Answer, Outbound } from '../outbound.ts'
 import { bodyOf, instantOf, plainReason, RemoteId, WebAddress } from './answers.ts'
-import { ConnectError, type ConnectedAccount, type Connecting } from './network.ts'
+import { codeOf, metadataOf, serverKey } from './mastodon-consent.ts'
+import { linkCounting, Software } from './mastodon-counting.ts'
+import { isUnknownClient, registrationAt, Scopes } from './mastodon-registration.ts'
+import { plainName } from './names.ts'
+import {
+  type ConnectAccess,
+  ConnectError,
+  type ConnectedAccount,
+  type Connecting,
+  type ConsentRequest,
+  type Session,
+} from './network.ts'
 import { originOf, reaching } from './origin.ts'
 
 const Field = 'instance'
-const Scopes = 'read:accounts read:statuses write:media write:statuses'
-const CharactersOfALink = 23
-const NameLength = 200
 const OurMediaTypes = [
   'image/jpeg',
   'image/png',
@@ -23,13 +31,14 @@ const OurMediaTypes = [
 
 const Kept = z.object({
   instance: z.string(),
+  issuer: z.string(),
+  namesIssuer: z.boolean(),
+  redirectUri: z.string(),
   clientId: z.string(),
   clientSecret: z.string(),
   verifier: z.string().nullable(), // null: the server offers no PKCE
 })
 const Secret = z.string().max(4000)
-const App = z.object({ client_id: RemoteId, client_secret: Secret })
-const Metadata = z.object({ code_challenge_methods_supported: z.array(z.string()) })
 const Token = z.object({ access_token: Secret })
 const Account = z.object({
   id: RemoteId,
@@ -41,6 +50,7 @@ const Account = z.object({
 })
 const count = z.number().int().positive().optional().catch(undefined)
 const Instance = z.object({
+  ...Software,
   configuration: z
     .object({
       statuses: z
@@ -68,25 +78,35 @@ const Instance = z.object({
  */
 export const mastodonConnecting: Connecting = {
   by: 'redirect',
-  begin: async (input, way) => {
-    const instance = originOf(input.instance ?? '', Field)
-    return reaching(instance, Field, () => begin(instance, way))
+  known: ({ credential, remoteAccount }, servers) => {
+    const [host] = remoteAccount.split('/')
+    const server = credential?.instance ?? servers.find((origin) => new URL(origin).host === host) ?? host
+    return { instance: String(server) }
   },
-  finish: async (kept, way) => {
-    const flow = Kept.parse(kept)
-    return reaching(flow.instance, null, () => finish(flow, way))
+  begin: async (input, request, access) => {
+    const instance = originOf(input.instance ?? '', Field)
+    return reaching(instance, Field, () => begin(instance, request, access))
+  },
+  finish: async (kept, answer, access) => {
+    const { success, data: flow } = Kept.safeParse(kept)
+    if (!success) throw new ConnectError('This connection was begun with an older version. Connect again.')
+    const code = codeOf(flow, answer)
+    return reaching(flow.instance, null, () => finish(flow, code, access))
   },
 }
 
 async function begin(
   instance: string,
-  { redirectUri, state, outbound }: { redirectUri: string; state: string; outbound: Outbound },
-): Promise<{ url: string; kept: unknown }> {
-  const app = await register(instance, redirectUri, outbound)
-  const verifier = (await offersPkce(instance, outbound)) ? randomBytes(32).toString('base64url') : null
+  { redirectUri: base, state }: ConsentRequest,
+  access: ConnectAccess,
+): Promise<{ url: string; kept: z.infer<typeof Kept> }> {
+  const redirectUri = `${base}/${serverKey(instance)}`
+  const { clientId, clientSecret } = await registrationAt(instance, redirectUri, Field, access)
+  const { offersPkce, issuer, namesIssuer } = await metadataOf(instance, access.outbound)
+  const verifier = offersPkce ? randomBytes(32).toString('base64url') : null
   const url = new URL('/oauth/authorize', instance)
   url.searchParams.set('response_type', 'code')
-  url.searchParams.set('client_id', app.client_id)
+  url.searchParams.set('client_id', clientId)
   url.searchParams.set('redirect_uri', redirectUri)
   url.searchParams.set('scope', Scopes)
   url.searchParams.set('state', state)
@@ -94,37 +114,13 @@ async function begin(
     url.searchParams.set('code_challenge', createHash('sha256').update(verifier).digest('base64url'))
     url.searchParams.set('code_challenge_method', 'S256')
   }
-  const kept = { instance, clientId: app.client_id, clientSecret: app.client_secret, verifier }
-  return { url: url.href, kept: kept satisfies z.infer<typeof Kept> }
-}
-
-async function register(instance: string, redirectUri: string, outbound: Outbound): Promise<z.infer<typeof App>> {
-  const answer = await outbound.post(`${instance}/api/v1/apps`, {
-    form: new URLSearchParams({ client_name: 'Punctual', redirect_uris: redirectUri, scopes: Scopes }),
-  })
-  const host = new URL(instance).host
-  const elsewhere = answer.headers.location
-  if (answer.status >= 300 && answer.status < 400 && elsewhere && URL.canParse(elsewhere, instance)) {
-    const there = new URL(elsewhere, instance)
-    throw new ConnectError(`${host} sends us on to ${there.host}. Type ${there.origin} if that is your server.`, {
-      field: Field,
-    })
-  }
-  const app = App.safeParse(bodyOf(answer))
-  if (answer.ok && app.success) return app.data
-  throw new ConnectError(`${host} does not answer like a Mastodon server (status ${answer.status}).`, { field: Field })
-}
-
-/** RFC 8414. Mastodon has it since 4.3, many others do not. */
-async function offersPkce(instance: string, outbound: Outbound): Promise<boolean> {
-  const answer = await outbound.get(`${instance}/.well-known/oauth-authorization-server`)
-  const metadata = Metadata.safeParse(bodyOf(answer))
-  return answer.ok && metadata.success && metadata.data.code_challenge_methods_supported.includes('S256')
+  return { url: url.href, kept: { instance, issuer, namesIssuer, redirectUri, clientId, clientSecret, verifier } }
 }
 
 async function finish(
-  { instance, clientId, clientSecret, verifier }: z.infer<typeof Kept>,
-  { redirectUri, code, outbound }: { redirectUri: string; code: string; outbound: Outbound },
+  { instance, redirectUri, clientId, clientSecret, verifier }: z.infer<typeof Kept>,
+  code: string,
+  { outbound, registrations }: ConnectAccess,
 ): Promise<ConnectedAccount> {
   const form = new URLSearchParams({
     grant_type: 'authorization_code',
@@ -136,18 +132,20 @@ async function finish(
   })
   if (verifier) form.set('code_verifier', verifier)
   const host = new URL(instance).host
-  const { access_token: token } = parsed(Token, await outbound.post(`${instance}/oauth/token`, { form }), host)
+  const answer = await outbound.post(`${instance}/oauth/token`, { form })
+  if (isUnknownClient(answer)) await registrations.forget(instance) // the next try registers anew
+  const { access_token: token } = parsed(Token, answer, host)
   const headers = { authorization: `Bearer ${token}` }
   const own = await outbound.get(`${instance}/api/v1/accounts/verify_credentials`, { headers })
   const account = parsed(Account, own, host)
   return {
     remoteAccount: `${host}/${account.id}`,
-    name: account.display_name?.slice(0, NameLength) || account.username,
-    handle: `@${account.username}@${host}`,
+    name: plainName(account.display_name ?? '') || plainName(account.username) || host,
+    handle: `@${plainName(account.username)}@${host}`,
     url: account.url,
     pictureUrl: account.avatar_static ?? account.avatar,
     limits: await limitsOf(instance, outbound),
-    credential: { instance, token, accountId: account.id, ...clockOf(own) },
+    credential: { instance, token, accountId: account.id, clientId, clientSecret, ...clockOf(own) },
   }
 }
 
@@ -168,16 +166,37 @@ function parsed<T extends z.ZodType>(schema: T, answer: Answer, host: string): z
 
 /** https://docs.joinmastodon.org/methods/instance/; not every server has v2, and some have no limits at all. */
 async function limitsOf(instance: string, outbound: Outbound): Promise<ChannelLimits> {
-  const { configuration, max_toot_chars } =
+  return limitsFrom(
     (await instanceOf(`${instance}/api/v2/instance`, outbound)) ??
-    (await instanceOf(`${instance}/api/v1/instance`, outbound)) ??
-    {}
+      (await instanceOf(`${instance}/api/v1/instance`, outbound)) ??
+      {},
+  )
+}
+
+/**
+ * The limits of a server whose limits are known already; v1 is asked only where there is no v2. Null when it does not say
+ * how long a text may be. Throws when it has an error.
+ */
+export async function readLimits(instance: string, { outbound, signal }: Asking): Promise<ChannelLimits | null> {
+  const newer = await outbound.get(`${instance}/api/v2/instance`, { signal })
+  const isOld = newer.status === 404 || newer.status === 410
+  const answer = isOld ? await outbound.get(`${instance}/api/v1/instance`, { signal }) : newer
+  if (!answer.ok) throw new Error(`The server answered ${answer.status} instead of its limits.`)
+  const said = Instance.safeParse(bodyOf(answer))
+  if (!said.success) return null
+  const { configuration, max_toot_chars } = said.data
+  return (configuration?.statuses?.max_characters ?? max_toot_chars) ? limitsFrom(said.data) : null
+}
+
+type Asking = Pick<Session, 'outbound' | 'signal'>
+
+function limitsFrom({ configuration, max_toot_chars, ...software }: z.infer<typeof Instance>): ChannelLimits {
   const { statuses, media_attachments: media } = configuration ?? {}
   const types = media?.supported_mime_types?.length ? media.supported_mime_types : OurMediaTypes.slice(0, 4)
   return {
     textLength: statuses?.max_characters ?? max_toot_chars ?? 500,
     textUnit: 'characters',
-    urlsCountAs: statuses?.characters_reserved_per_url ?? CharactersOfALink,
+    ...linkCounting(software, statuses?.characters_reserved_per_url),
     mediaCount: statuses?.max_media_attachments ?? 4,
     mediaTypes: OurMediaTypes.filter((type) => types.includes(type)),
     ...(media?.image_size_limit ? { mediaBytes: media.image_size_limit } : {}),

@@ -4,10 +4,9 @@ import type { Answer } from '../outbound.ts'
 import { bodyOf } from './answers.ts'
 import { type Prepared, rivalryWith } from './mastodon-rivals.ts'
 import { type Dated, type Get, readBack } from './mastodon-statuses.ts'
-import { type Match, matchOf, ownText, shownText } from './mastodon-text.ts'
+import { type Match, matchOf, type OwnText, ownText, type ShownText, shownText } from './mastodon-text.ts'
 import { type Other, type Publication, PublishError, type Sought, Unclear } from './network.ts'
 
-const Name = 'Mastodon'
 const SourcesAtMost = 20 // are asked for in one reading
 const CandidatesAtMost = 40 // are compared with other deliveries: among more that are all contested, none can be told apart
 const Source = z.object({ text: z.string() })
@@ -37,18 +36,25 @@ type Candidate = { status: Dated; match: Match }
  */
 export async function findStatus(sent: Sent, sought: Sought, access: Access): Promise<Publication | Unclear | null> {
   const { instance, accountId, connectedAheadMs, prepared } = sent
+  const host = new URL(instance).host
   const url = `${instance}/api/v1/accounts/${encodeURIComponent(accountId)}/statuses`
   const page: Get = async (address) => succeeded(await access.get(address), access)
   const { statuses, isComplete } = await readBack({ url, connectedAheadMs }, sought, page)
   const pause = pauseUntil(access.signal)
   const candidates = await candidatesAmong(statuses.reverse(), prepared, sourceFrom(instance, access), pause)
-  const found = candidates.length > 0 ? await oursAmong(candidates, prepared, await sought.others(), access) : null
+  const found =
+    candidates.length > 0 ? await oursAmong(candidates, { host, own: prepared }, await sought.others(), access) : null
   if (found) return found
-  return isComplete ? null : new Unclear(`We can't tell from ${Name}'s clock which posts are older than this one.`)
+  return isComplete ? null : new Unclear(`We can't tell from the clock of ${host} which posts are older than this one.`)
 }
 
 /** The first that can be nobody else's; Unclear when each proves nothing. */
-async function oursAmong(candidates: Candidate[], own: Prepared, others: Other[] | null, { parse, signal }: Access) {
+async function oursAmong(
+  candidates: Candidate[],
+  { host, own }: { host: string; own: Prepared },
+  others: Other[] | null,
+  { parse, signal }: Access,
+) {
   const pause = pauseUntil(signal)
   const rivalryOf = rivalryWith(others, parse, pause)
   let contested: Candidate | null = null
@@ -57,13 +63,13 @@ async function oursAmong(candidates: Candidate[], own: Prepared, others: Other[]
     if (contested && !isOurs) break
     await pause()
     const { status, match } = candidate
-    const shown = shownText(status, own.status.length)
+    const shown = shownText(status, own.text.length)
     const rivalry = await rivalryOf({ shown, files: status.media_attachments.length, match }, !isOurs)
     if (rivalry === 'under way') throw stillSending()
     if (isOurs && rivalry === 'none') return publicationOf(status)
     contested ??= candidate
   }
-  return new Unclear(`We found a post on ${Name} that may be this one.`, publicationOf(contested!.status).url)
+  return new Unclear(`We found a post on ${host} that may be this one.`, publicationOf(contested!.status).url)
 }
 
 /** Unless it is another delivery's as well. */
@@ -96,7 +102,7 @@ function pauseUntil(signal: AbortSignal): () => Promise<void> {
 /** Those that may be ours, the likeliest first. */
 async function candidatesAmong(
   statuses: Dated[],
-  { status: text, media_ids }: Prepared,
+  { text, media_ids }: Prepared,
   sourceOf: (id: string) => Promise<string | null>,
   pause: () => Promise<void>,
 ): Promise<Candidate[]> {
@@ -106,15 +112,18 @@ async function candidatesAmong(
     const status = listed.text || listed.age === 'older' ? listed : { ...listed, text: await sourceOf(listed.id) }
     await pause()
     const isOurNumber = status.media_attachments.length === media_ids.length
-    const match = likeWithOtherFiles(matchOf(own, shownText(status, text.length)), isOurNumber)
+    const match = matchWithFiles(own, shownText(status, text.length), isOurNumber)
     if (match === 'same' || (match === 'like' && status.age !== 'older')) candidates.push({ status, match })
   }
   return candidates.sort((a, b) => rankOf(a) - rankOf(b))
 }
 
 /** A status of our text, or like it, with another number of files may be ours; one of another text is not. */
-function likeWithOtherFiles(match: Match, isOurNumber: boolean): Match {
-  return match === 'same' && !isOurNumber ? 'like' : match
+function matchWithFiles(own: OwnText, shown: ShownText, isOurNumber: boolean): Match {
+  const match = matchOf(own, shown)
+  if (isOurNumber || match === 'other') return match
+  const isOfFiles = own.squeezed === '' // its number is all that it has
+  return isOfFiles && match === 'like' ? 'other' : 'like'
 }
 
 function rankOf(candidate: Candidate): number {

@@ -2,7 +2,7 @@ import { isSame, type Match, matchOf, type OwnText, ownText, type ShownText } fr
 import type { Other } from './network.ts'
 
 /** What was sent, of which a status may be the post. */
-export type Prepared = { status: string; media_ids: string[] }
+export type Prepared = { text: string; media_ids: string[] } // `text` is empty where files go out alone
 
 /** A status, and how it compares with the delivery that is looked for. */
 type Compared = { shown: ShownText; files: number; match: Match }
@@ -25,7 +25,7 @@ export function rivalryWith(
   const underWayFirst = parsed.sort((a, b) => Number(b.isUnderWay) - Number(a.isUnderWay))
   const ready = new Map<string, OwnText>()
   return async (status: Compared, isContested: boolean): Promise<Rivalry> => {
-    for (const { status: text, media_ids, isUnderWay } of underWayFirst) {
+    for (const { text, media_ids, isUnderWay } of underWayFirst) {
       if (isContested && !isUnderWay) break
       const theirs = ready.get(text) ?? (await ownText(text))
       ready.set(text, theirs)

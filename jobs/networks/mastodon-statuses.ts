@@ -4,7 +4,6 @@ import { instantOf, RemoteId, readAs, WebAddress } from './answers.ts'
 import { PublishError, type Sought } from './network.ts'
 import { type NetworkClock, networkClock } from './network-clock.ts'
 
-const Name = 'Mastodon'
 const PageSize = 40 // the most that Mastodon gives
 const MostPages = 100
 const MostOfAPage = 400 // what a server gives beyond that is asked for again
@@ -51,13 +50,14 @@ type Seen = { status: Status; isRecorded: boolean; isBehindRecorded: boolean }
 export async function readBack({ url, connectedAheadMs }: Place, sought: Sought, get: Get): Promise<Read> {
   const clock = networkClock(sought.since, connectedAheadMs)
   const seen = new Map<string, Seen>()
+  const { host } = new URL(url)
   let page = `${url}?limit=${PageSize}`
   let bytes = 0
   for (let pages = 0; pages < MostPages && bytes < MostBytes; pages++) {
     const answer = await get(page)
     bytes += answer.body.length
     clock.sawDate(instantOf(answer.headers.date), sought.now())
-    const statuses = readAs(Statuses, answer, { network: Name, secrets: [] })
+    const statuses = readAs(Statuses, answer, { network: host, secrets: [] })
     const fresh = statuses.filter(({ id }) => !seen.has(id))
     await take(fresh, seen, clock, sought)
     const oldest = fresh.at(-1)
@@ -68,7 +68,7 @@ export async function readBack({ url, connectedAheadMs }: Place, sought: Sought,
   }
   const isOnlyUnsettled = clock.isBefore([...seen.values()].at(-1)!.status.created_at)
   if (isOnlyUnsettled) return readOf(seen, clock, false)
-  throw new PublishError('unknown', `${Name} does not show all of the account's posts.`, { code: 'cannot_be_listed' })
+  throw new PublishError('unknown', `${host} does not show all of the account's posts.`, { code: 'cannot_be_listed' })
 }
 
 async function take(fresh: Status[], seen: Map<string, Seen>, clock: NetworkClock, { since, recorded }: Sought) {

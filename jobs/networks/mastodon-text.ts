@@ -18,7 +18,7 @@ const MarkupPerCharacter = 20
 export type OwnText = { squeezed: string; forms: string[]; trigrams: Trigrams[] }
 
 /** What a status shows, ready to be compared with any number of texts: its source, or all that a reader may see of its HTML. */
-export type ShownText = { isSource: boolean; squeezed: string[]; cores: string[] }
+export type ShownText = { isSource: boolean; isOnlyLinks: boolean; squeezed: string[]; cores: string[] }
 
 type Trigrams = { counts: Map<string, number>; total: number }
 
@@ -41,6 +41,8 @@ const everyWay: Shown[] = [
   { links: 'address', pictures: true },
 ]
 
+const NoLinks: Shown = { links: 'nothing', pictures: true }
+
 /**
  * What a status shows: its source where the server gives it, else what a reader sees of its HTML. Of HTML no more is read than
  * any server makes of a text of `length` characters.
@@ -50,17 +52,20 @@ const everyWay: Shown[] = [
  */
 export function shownText(status: { text?: string | null | undefined; content: string }, length: number): ShownText {
   const html = status.content.slice(0, MarkupAtMost + length * MarkupPerCharacter)
-  const shown = new Set(status.text ? [status.text] : visibleTexts(html, everyWay))
+  const [besideLinks = '', ...seen] = status.text ? ['', status.text] : visibleTexts(html, [NoLinks, ...everyWay])
+  const shown = new Set(seen)
   return {
     isSource: Boolean(status.text),
+    isOnlyLinks: !status.text && coreOf(besideLinks) === '',
     squeezed: [...shown].map(squeezed),
     cores: [...new Set([...shown].map(coreOf))],
   }
 }
 
-/** How what a status shows compares with a text of ours. */
+/** How what a status shows compares with a text of ours. Of files alone some servers make links to them as the text. */
 export function matchOf(own: OwnText, shown: ShownText): Match {
   if (isSame(own, shown)) return 'same'
+  if (own.squeezed === '' && shown.isOnlyLinks) return 'like'
   return shown.cores.some((core) => isLike(own, core)) ? 'like' : 'other'
 }
 

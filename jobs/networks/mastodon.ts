@@ -2,9 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Multipart } from '../multipart.ts'
 import type { Answer } from '../outbound.ts'
-import { bodyOf, failureOf, plainReason, RemoteId, readAs, recordOf, WebAddress } from './answers.ts'
-import { mastodonConnecting } from './mastodon-connect.ts'
+import { bodyOf, failureOf, RemoteId, readAs, recordOf, WebAddress } from './answers.ts'
+import { mastodonConnecting, readLimits } from './mastodon-connect.ts'
 import { findStatus } from './mastodon-find.ts'
+import { mastodonRevoking } from './mastodon-revoke.ts'
 import {
   type Content,
   type Network,
@@ -15,8 +16,8 @@ import {
   type Sought,
   type Unclear,
 } from './network.ts'
+import { reasonIn } from './reason.ts'
 
-const Name = 'Mastodon'
 const UploadTimeoutMs = 280_000 // a video takes its time; all of preparing has 5 min
 const ListBytes = 2 * 1024 * 1024 // 40 statuses of 50 KB, or all 256 of snac2 at 8 KB
 const FirstPollMs = 250
@@ -28,28 +29,38 @@ const Credential = z.object({
   accountId: z.string(),
   clockAheadMs: z.number().optional(), // of the server's clock before ours, when it was connected
 })
-const Prepared = z.object({ status: z.string(), visibility: z.literal('public'), media_ids: z.array(z.string()) })
+// Without `status`: files alone. A text that was frozen as empty counts as none.
+const Prepared = z.object({
+  status: z
+    .string()
+    .optional()
+    .transform((text) => (text?.trim() ? text : undefined)),
+  visibility: z.literal('public'),
+  media_ids: z.array(z.string()),
+})
 const Status = z.object({ id: RemoteId, url: WebAddress, uri: WebAddress })
 const Attachment = z.object({ id: RemoteId })
-const Problem = z.object({ error: z.string(), error_description: z.string().optional() })
 
 /** Mastodon and what speaks its API. https://docs.joinmastodon.org/methods/statuses/#create */
 export const mastodon: Network = {
-  name: Name,
+  name: 'Mastodon',
+  serverOf: (remoteAccount) => remoteAccount.slice(0, remoteAccount.lastIndexOf('/')), // host/account id
   repeatedSend: 'readable', // most servers ignore Idempotency-Key: the account is read first, the key is sent on top
   atOnce: 100,
   verifiedAgainst: 'snac2 2.75',
   connecting: mastodonConnecting,
+  limits: (session) => readLimits(Credential.parse(session.credential).instance, session),
   prepare,
   send,
   find,
+  revoking: mastodonRevoking,
 }
 
 // Public whatever the account's own default is: what is not public is missing from what some servers let us read back.
 async function prepare({ text, media }: Content, _publishKey: string, session: Session): Promise<unknown> {
   const ids: string[] = []
   for (const file of media) ids.push(await upload(file, session)) // one after another: their order is the post's
-  return { status: text, visibility: 'public', media_ids: ids } satisfies z.infer<typeof Prepared>
+  return Prepared.parse({ status: text, visibility: 'public', media_ids: ids })
 }
 
 async function send(
@@ -61,16 +72,19 @@ async function send(
     headers: { 'idempotency-key': publishKey },
     json: Prepared.parse(prepared),
   })
-  if (!answer.ok) throw failure(answer, token)
-  const status = readAs(Status, answer, { network: Name, secrets: [token] })
+  if (!answer.ok) throw failure(answer, session)
+  const status = readAs(Status, answer, { network: hostOf(session), secrets: [token] })
   return { remoteId: status.id, url: status.url ?? status.uri, ...recordOf(answer, [token]) }
 }
 
 function find(sought: Sought, session: Session): Promise<Publication | Unclear | null> {
-  const { instance, accountId, token, clockAheadMs: connectedAheadMs = null } = Credential.parse(session.credential)
-  const parse = (prepared: unknown) => Prepared.parse(prepared)
+  const { instance, accountId, clockAheadMs: connectedAheadMs = null } = Credential.parse(session.credential)
+  const parse = (prepared: unknown) => {
+    const { status: text = '', media_ids } = Prepared.parse(prepared)
+    return { text, media_ids }
+  }
   const get = (url: string) => call('GET', url, session, { maxBytes: ListBytes })
-  const refusal = (answer: Answer) => failure(answer, token)
+  const refusal = (answer: Answer) => failure(answer, session)
   const sent = { instance, accountId, connectedAheadMs, prepared: parse(sought.prepared) }
   return findStatus(sent, sought, { parse, get, refusal, signal: session.signal })
 }
@@ -84,20 +98,20 @@ async function upload(file: PostMedia, session: Session): Promise<string> {
   const options = { multipart, timeoutMs: UploadTimeoutMs }
   let answer = await call('POST', `${instance}/api/v2/media`, session, options)
   if (answer.status === 404) answer = await call('POST', `${instance}/api/v1/media`, session, options)
-  if (!answer.ok) throw failure(answer, token)
-  const { id } = readAs(Attachment, answer, { network: Name, secrets: [token] })
+  if (!answer.ok) throw failure(answer, session)
+  const { id } = readAs(Attachment, answer, { network: hostOf(session), secrets: [token] })
   if (answer.status === 202) await processed(id, session)
   return id
 }
 
 // Ends by itself: the session's signal is the time that preparing may take.
 async function processed(id: string, session: Session): Promise<void> {
-  const { instance, token } = Credential.parse(session.credential)
+  const { instance } = Credential.parse(session.credential)
   for (let pauseMs = FirstPollMs; ; pauseMs = Math.min(pauseMs * 2, LongestPollMs)) {
     await wait(pauseMs, undefined, { signal: session.signal })
     const answer = await call('GET', `${instance}/api/v1/media/${encodeURIComponent(id)}`, session)
     if (answer.status === 200) return
-    if (answer.status !== 206) throw failure(answer, token)
+    if (answer.status !== 206) throw failure(answer, session)
   }
 }
 
@@ -113,12 +127,18 @@ function call(
 
 type Limits = { timeoutMs?: number; maxBytes?: number }
 
-function failure(answer: Answer, token: string): PublishError {
-  const problem = Problem.safeParse(bodyOf(answer))
-  const reason = problem.success ? plainReason(problem.data.error_description ?? problem.data.error) : null
+function failure(answer: Answer, session: Session): PublishError {
+  const { token } = Credential.parse(session.credential)
+  const host = hostOf(session)
+  const reason = reasonIn(bodyOf(answer))
   // A token whose scope was taken away is answered with 403, not 401.
   if (answer.status === 403 && /scope/i.test(`${answer.headers['www-authenticate']} ${reason}`)) {
-    return new PublishError('reconnect', `${Name} no longer lets this connection post.`, recordOf(answer, [token]))
+    return new PublishError('reconnect', `${host} no longer lets this connection post.`, recordOf(answer, [token]))
   }
-  return failureOf(answer, { network: Name, reason, secrets: [token] })
+  return failureOf(answer, { network: host, reason, secrets: [token] })
+}
+
+/** What a person knows the server by. */
+function hostOf({ credential }: Session): string {
+  return new URL(Credential.parse(credential).instance).host
 }

@@ -72,13 +72,38 @@ export type ConnectedAccount = {
   credential: Credential
 }
 
+/** The apps that an organisation is registered as at servers of a network, by their origin. Kept sealed; must survive JSON. */
+export type Registrations = {
+  of: (server: string) => Promise<unknown> // null: none
+  keep: (server: string, registration: unknown) => Promise<void>
+  forget: (server: string) => Promise<void>
+}
+
+/** What connecting may use. */
+export type ConnectAccess = { outbound: Outbound; registrations: Registrations }
+
+/** A way to a consent page: `redirectUri` is ours, and a network may add a part that tells its servers apart. */
+export type ConsentRequest = { redirectUri: string; state: string }
+
+/**
+ * What a consent page sent back (RFC 6749 §4.1.2, RFC 9207 §2): `server` is what follows `redirectUri` in the path of the
+ * callback, the rest is its query. Null: it was not there.
+ */
+export type ConsentAnswer = Record<'server' | 'code' | 'error' | 'iss', string | null>
+
 /**
  * How a channel of a network comes to be. `form`: what the person types is enough. `redirect`: they go to the network's
- * consent page and come back with a code; `kept` (sealed meanwhile, must survive JSON) is what `begin` wants to know again.
- * `remoteAccount` is that of a channel to be reconnected, for a network that has no accounts but those it makes.
- * All throw ConnectError.
+ * consent page and come back with a code; `kept` (sealed meanwhile, must survive JSON) is what `begin` wants to know again,
+ * and `finish` must refuse an answer that did not come from the server that was asked. `remoteAccount` is that of a channel
+ * to be reconnected, for a network that has no accounts but those it makes. All throw ConnectError.
  */
-export type Connecting =
+export type Connecting = {
+  /** What need not be typed again of a channel: fields of the form. `servers`: at which the organisation has registered. */
+  known?: (
+    channel: { credential: Credential | null; remoteAccount: string },
+    servers: string[],
+  ) => Record<string, string>
+} & (
   | {
       by: 'form'
       connect: (input: Record<string, string>, outbound: Outbound, remoteAccount?: string) => Promise<ConnectedAccount>
@@ -87,13 +112,12 @@ export type Connecting =
       by: 'redirect'
       begin: (
         input: Record<string, string>,
-        way: { redirectUri: string; state: string; outbound: Outbound },
+        request: ConsentRequest,
+        access: ConnectAccess,
       ) => Promise<{ url: string; kept: unknown }>
-      finish: (
-        kept: unknown,
-        way: { redirectUri: string; code: string; outbound: Outbound },
-      ) => Promise<ConnectedAccount>
+      finish: (kept: unknown, answer: ConsentAnswer, access: ConnectAccess) => Promise<ConnectedAccount>
     }
+)
 
 /** Thrown while connecting: a sentence for the person, and the field of the form that it belongs to, if one. */
 export class ConnectError extends Error {
@@ -114,6 +138,8 @@ export type RepeatedSend = 'keyed' | 'two-step' | 'readable' | 'blind'
 /** One social network: everything that the rest of the product knows of it. The contract is in docs/networks.md. */
 export type Network = {
   name: string
+  /** What people call the server of an account, in sentences. Absent: `name`, as there is one server for all. */
+  serverOf?: (remoteAccount: string) => string
   repeatedSend: RepeatedSend
   /** How many may be claimed or sent at once by all workers together, unless the operator says otherwise. Absent: as many as they can. */
   atOnce?: number
@@ -132,8 +158,26 @@ export type Network = {
   send: (delivery: { publishKey: string; prepared: unknown }, session: Session) => Promise<Publication>
   /** readable, two-step: look for the post among the account's own. Null only after a complete reading that proves it absent. */
   find?: (sought: Sought, session: Session) => Promise<Publication | Unclear | null>
+  /** What the channel's account takes now, where the network says so; null where it says nothing. Throws when it cannot be asked. */
+  limits?: (session: Session) => Promise<ChannelLimits | null>
   /** A new credential for one that was refused; throws PublishError `reconnect` when there is none to be had. */
   refresh?: (credential: Credential, session: Omit<Session, 'credential'>) => Promise<Credential>
+  /** How a credential that is of no more use is ended at the network. Absent: there is nothing to be ended. */
+  revoking?: Revoking
+}
+
+/**
+ * `isSame`: what ends one of the two ends the other. `revoke` comes back when the credential is ended, be it long since. It
+ * throws PublishError `refused` when it never will be; any other error may pass. The message names the server.
+ */
+export type Revoking = {
+  isSame: (one: Credential, other: Credential) => boolean
+  revoke: (credential: Credential, access: Pick<Session, 'outbound' | 'signal'>) => Promise<void>
+}
+
+/** What people call the server that an account is on, in a sentence: `social.example`, or `Bluesky`. */
+export function serverName({ name, serverOf }: Network, remoteAccount: string): string {
+  return serverOf?.(remoteAccount) ?? name
 }
 
 /** What became of an attempt, in the four words of docs/networks.md. */

@@ -30,7 +30,7 @@ export async function reaching<T>(origin: string, field: string | null, step: ()
     return await step()
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
-    throw new ConnectError(`${new URL(origin).host} cannot be reached: ${error.message}`, { field, cause: error })
+    throw new ConnectError(`${new URL(origin).host} did not answer. ${error.message}`, { field, cause: error })
   }
 }
 

@@ -1,19 +1,31 @@
+import { possibleLinks } from './links.ts'
+
 /** How one network counts the length of a text. Pure: the composer's counter and the rule are this one piece. */
 export type TextRule = {
   textLength: number
   textUnit: 'characters' | 'graphemes'
   textBytes?: number | undefined // a second bound, in UTF-8 bytes
-  urlsCountAs?: number | undefined // every link counts as so many, whatever its length
+  urlsCountAs?: number | undefined // a link counts as at least so many
+  shortensUrls?: boolean | undefined // and as no more, however long it is: the server is known to count so
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
-const Link = /https?:\/\/[^\s<>"']+/giu
 
-/** The length of `text` in the rule's own unit: code points (Mastodon) or grapheme clusters (Bluesky). */
+/**
+ * The length of `text` in the rule's own unit: code points (Mastodon) or grapheme clusters (Bluesky).
+ *
+ * No server of this kind counts more. So a link is shortened only where it is one for certain; and of a server that nobody
+ * knows (`urlsCountAs` without `shortensUrls`) UTF-16 units count, as some count them (Iceshrimp.NET).
+ */
 export function lengthOf(rule: TextRule, text: string): number {
-  if (rule.urlsCountAs === undefined) return countUnits(rule, text)
-  const links = text.match(Link)?.length ?? 0
-  return countUnits(rule, text.replace(Link, '')) + links * rule.urlsCountAs
+  const { urlsCountAs, shortensUrls = false } = rule
+  if (urlsCountAs === undefined) return countUnits(rule, text)
+  const whole = shortensUrls ? countUnits(rule, text) : text.length
+  return possibleLinks(text).reduce((length, { start, certainEnd, shortest }) => {
+    const certain = certainEnd - start
+    if (shortensUrls && certain > urlsCountAs) return length + urlsCountAs - certain
+    return length + Math.max(0, urlsCountAs - Math.max(certain, shortest))
+  }, whole)
 }
 
 /** By how much `text` is too long, in the rule's unit or in bytes, whichever is broken; null when it fits. */

@@ -4,8 +4,8 @@ import { Tokenizer } from 'htmlparser2'
 type Piece = { text: string; link: Link | null; isPicture: boolean }
 type Link = { address: string; label: string }
 
-/** What is shown for a link, its label or its address, and whether pictures (custom emoji) count by their alternative text. */
-export type Shown = { links: 'label' | 'address'; pictures: boolean }
+/** What is shown for a link, if anything, and whether pictures (custom emoji) count by their alternative text. */
+export type Shown = { links: 'label' | 'address' | 'nothing'; pictures: boolean }
 
 /**
  * What a reader sees of `html`, as one text, for each of `ways`. Its time is linear in the length, and any text is HTML.
@@ -21,8 +21,8 @@ function textOf(pieces: Piece[], { links, pictures }: Shown): string {
   const shown: string[] = []
   let last: Link | null = null
   for (const { text, link, isPicture } of pieces) {
-    const isReplaced = links === 'address' && link !== null && link.address !== '' && !/^\s*[@#]/.test(link.label)
-    if (isReplaced && link !== last) shown.push(link.address)
+    const isReplaced = links !== 'label' && link !== null && link.address !== '' && !/^\s*[@#]/.test(link.label)
+    if (isReplaced && link !== last && links === 'address') shown.push(link.address)
     if (!isReplaced && (!isPicture || pictures)) shown.push(text)
     last = link
   }

@@ -2,7 +2,10 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from '@playwright/test'
+import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { someDeliveries } from '../builders.ts'
+import { until } from '../processes.ts'
 import { type BrowserSite, browserSite, connectFeed, signUp, withChromium } from './browser.ts'
 
 const hasChromium = withChromium()
@@ -31,12 +34,39 @@ test('Mastodon is connected over a link to the instance, and reconnected without
   await page.getByText('Ada of the engine is connected.').waitFor()
 
   await page.getByRole('button', { name: 'Reconnect' }).click()
-  expect(await page.getByLabel('Server').inputValue()).toContain('localhost')
-  await page.getByLabel('Server').fill(mastodon.origin)
+  expect(await page.getByLabel('Server').inputValue()).toBe(mastodon.origin)
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('link', { name: 'Continue to localhost' }).click()
   await page.getByText('Ada of the engine is connected.').waitFor()
   expect(await page.getByRole('button', { name: 'Disconnect' }).count()).toBe(1)
+})
+
+test('a channel that was disconnected is connected again by a word, and what becomes of its posts is said', async () => {
+  const { db } = here
+  const [channel] = await db.execute<{ id: string; organisationId: string }>(
+    sql`select id, organisation_id as "organisationId" from channels where name = 'Ada of the engine'`,
+  )
+  const { id: channelId, organisationId } = channel!
+  const in9Days = new Date(Date.now() + 9 * 86_400_000)
+  const posts = { organisationId, channelId, dueAt: in9Days }
+  const [, review] = await someDeliveries(db, [posts, { ...posts, state: 'needs_review' }])
+  await page.goto(`/channels?disconnect=${channelId}`)
+  await page.getByLabel('Hold them').check()
+  await page.getByRole('button', { name: 'Disconnect channel' }).click()
+  await page.getByText('We are ending our access to the account').waitFor()
+  await until(async () => {
+    const [row] = await db.execute<{ isErased: boolean }>(
+      sql`select credential is null as "isErased" from channels where id = ${channelId}`,
+    )
+    return row!.isErased
+  })
+
+  await page.goto(`/channels?reconnect=${channelId}`)
+  expect(await page.getByLabel('Server').inputValue()).toBe(mastodon.origin)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('link', { name: 'Continue to localhost' }).click()
+  await page.getByText('Ada of the engine is connected. 1 post is scheduled. 1 post needs attention.').waitFor()
+  await db.execute(sql`delete from posts where id in (select post_id from deliveries where id = ${review!})`)
 })
 
 test('who does not allow it there is told so here', async () => {
@@ -45,7 +75,8 @@ test('who does not allow it there is told so here', async () => {
   await page.getByLabel('Server').fill(mastodon.origin)
   await page.getByRole('button', { name: 'Connect', exact: true }).click()
   await page.getByRole('link', { name: 'Continue to localhost' }).click()
-  await page.getByText('You did not allow it there.').waitFor()
+  await page.getByText(`You did not allow it on ${new URL(mastodon.origin).host}.`).waitFor()
+  expect(new URL(page.url()).pathname).toMatch(/^\/channels\/connected\/[\w-]{22}$/)
 })
 
 test('a code that nobody asked for connects nothing', async () => {

@@ -4,6 +4,7 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aChannel, aDelivery } from '../builders.ts'
 import { type BrowserSite, browserSite, connectFeed, signUp, withChromium } from './browser.ts'
+import { documentationPaths } from './documentation.ts'
 
 const looks = [
   { colorScheme: 'light', width: 390 },
@@ -33,7 +34,7 @@ describe.each(looks)('$colorScheme, $width pixels wide', ({ colorScheme, width }
     const inside = await here.page({ ...look, storageState: state })
     for (const path of Object.values(paths)) await expectClean(inside, path, colorScheme)
     const outside = await here.page(look)
-    for (const path of ['/login', '/signup', '/docs', '/docs/webhooks', '/docs/errors', paths.feed!])
+    for (const path of ['/login', '/signup', ...documentationPaths, paths.feed!])
       await expectClean(outside, path, colorScheme)
   }, 180_000)
 })
@@ -94,6 +95,7 @@ async function describeAll(page: Page): Promise<void> {
   const review = await post('failed', -3_600_000)
   await here.db.execute(sql`
     update deliveries set state = 'needs_review', maybe_out = true, prepared = '{}' where post_id = ${review}`)
+  await here.db.execute(sql`update posts set told = 'NEEDS_REVIEW' where id = ${review}`)
   Object.assign(paths, {
     posts: '/',
     published: '/?status=PUBLISHED',

@@ -34,6 +34,17 @@ test('a post that failed says why and what to do, and Retry sends it', async () 
   await page.getByRole('listitem').getByText('Published').nth(1).waitFor()
 })
 
+test('an attempt whose post was found by a look says when', async () => {
+  const { path } = await aPost('failed')
+  await here.db.execute(sql`
+    insert into attempts (id, organisation_id, delivery_id, no, owner, credential_version, started_at, ended_at, found_at, outcome)
+    select gen_random_uuid(), organisation_id, id, 1, 'a worker', 1, now(), now(), now(), 'unknown'
+    from deliveries where post_id = ${path.split('/').at(-1)}`)
+  await page.goto(path)
+  await page.getByText('Attempts').click()
+  await page.getByText('Found on the account').waitFor()
+})
+
 test('while the operator has paused a channel, its row and its posts say that they wait', async () => {
   const paused = await connectFeed(page, 'A paused feed')
   await here.db.execute(sql`update channels set paused_at = now() where id = ${paused}`)

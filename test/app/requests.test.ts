@@ -60,6 +60,33 @@ test.each([true, false])('a call is found by what it was, with scripts: %s', asy
   await page.locator('#invalid_request').waitFor()
 })
 
+test('a call with a wrong path or method is shown with what was called', async () => {
+  const page = await here.page({ viewport: { width: 390, height: 800 } })
+  const { id } = (await accountByEmail(here.db, await signUp(page, here.site)))!
+  const [membership] = await here.db.select().from(memberships).where(eq(memberships.accountId, id))
+  const made = { organisationId: membership!.organisationId, createdBy: id, expiresAt: null }
+  const { key } = await createKey(here.db, { ...made, name: 'Website' })
+  const { appUrl } = here.site
+  const strays = [
+    await callApi(appUrl, 'POST', '/post', { key, json: {} }),
+    await callApi(appUrl, 'PUT', '/posts', { key, json: {} }),
+    await callApi(appUrl, 'GET', `/${'long'.repeat(1000)}`, { key }),
+  ]
+  await until(
+    async () => (await here.db.$count(apiRequests, eq(apiRequests.organisationId, made.organisationId))) === 3,
+  )
+  await page.goto('/settings/developers/requests')
+  expect(await idsOn(page)).toEqual(strays.map(({ headers }) => headers.get('x-request-id')).reverse())
+  for (const text of ['404', 'POST /public/v1/post', '405', 'PUT /public/v1/posts', 'method_not_allowed'])
+    await page.getByText(text, { exact: true }).first().waitFor()
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+  await page.getByText('Filter', { exact: true }).first().click()
+  await page.getByLabel('Method').selectOption('PUT')
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.getByText('Filter (1 set)').waitFor()
+  expect(await idsOn(page)).toEqual([strays[1]!.headers.get('x-request-id')])
+})
+
 test('instants and days are those of the person’s zone', async () => {
   const page = await here.page()
   await aDeveloper(page)

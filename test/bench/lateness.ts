@@ -50,6 +50,6 @@ function lateOf(published: Published[], site: Site): { sent: number[]; recorded:
   const sends = new Map<string, number>(workers.flatMap((file) => JSON.parse(readFileSync(file, 'utf8'))))
   return {
     sent: published.map(({ publishKey, dueAt }) => sends.get(publishKey)! - dueAt),
-    recorded: published.map(({ publishedAt, dueAt }) => publishedAt - dueAt),
+    recorded: published.map(({ recordedAt, dueAt }) => recordedAt - dueAt),
   }
 }

@@ -16,7 +16,7 @@ export type Publishing = {
 }
 
 /** A post that went out: instants in milliseconds since 1970. */
-export type Published = { publishKey: string; dueAt: number; publishedAt: number }
+export type Published = { publishKey: string; dueAt: number; recordedAt: number }
 
 const LeadMs = 15_000 // what it takes to insert them
 const WarmUp = 1000 // posts; a worker that has run for days is warm
@@ -49,7 +49,7 @@ export async function publish<T>(
 
 /** Seconds from the first due instant to the last publication. */
 export function secondsOf(published: Published[]): number {
-  const last = published.reduce((latest, { publishedAt }) => Math.max(latest, publishedAt), 0)
+  const last = published.reduce((latest, { recordedAt }) => Math.max(latest, recordedAt), 0)
   return (last - published[0]!.dueAt) / 1000
 }
 
@@ -85,7 +85,7 @@ async function outcomeOf(db: Db, from: Date, count: number): Promise<Published[]
       from deliveries d join attempts a on a.delivery_id = d.id where ${since} and a.intended_at is not null) a`)
   const rows = await db.execute<Published>(sql`
     select publish_key as "publishKey", extract(epoch from due_at)::float8 * 1000 as "dueAt",
-      extract(epoch from published_at)::float8 * 1000 as "publishedAt"
+      extract(epoch from (select max(a.ended_at) from attempts a where a.delivery_id = d.id))::float8 * 1000 as "recordedAt"
     from deliveries d where ${since} and state = 'published' order by due_at`)
   if (rows.length !== count || sends?.count !== count || sends.misplaced > 0)
     throw new Error(

@@ -5,6 +5,7 @@ import { type Figure, summaryOf, tableOf } from './figures.ts'
 import { footprint } from './footprint.ts'
 import { growth } from './growth.ts'
 import { lateness } from './lateness.ts'
+import { lists } from './lists.ts'
 import { requests } from './requests.ts'
 import { scaling } from './scaling.ts'
 import { openStage, type Stage } from './stage.ts'
@@ -16,6 +17,7 @@ export type Settings = {
   idlePosts: number
   deliveries: number
   sizes: number[] // posts scheduled
+  listed: number // posts of one organisation
   loadMs: number
   restMs: number
   say: (line: string) => void
@@ -26,10 +28,19 @@ const whole = {
   idlePosts: 300,
   deliveries: 10_000,
   sizes: [10_000, 100_000, 1_000_000],
+  listed: 100_000,
   loadMs: 5000,
   restMs: 20_000,
 }
-const less = { runs: 1, idlePosts: 50, deliveries: 2000, sizes: [1000, 10_000, 50_000], loadMs: 2000, restMs: 5000 }
+const less = {
+  runs: 1,
+  idlePosts: 50,
+  deliveries: 2000,
+  sizes: [1000, 10_000, 50_000],
+  listed: 20_000,
+  loadMs: 2000,
+  restMs: 5000,
+}
 
 const parts: Record<string, (stage: Stage, settings: Settings) => Promise<Figure[]>> = {
   a: lateness,
@@ -38,6 +49,7 @@ const parts: Record<string, (stage: Stage, settings: Settings) => Promise<Figure
   d: requests,
   e: footprint,
   f: scaling,
+  g: lists,
 }
 
 const { only, json, quick } = new Command('bench')

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connect, type Db, isDatabaseAway, type Tx } from '../../db/client.ts'
+import { connect, type Db, isDatabaseAway, sqlStateOf, type Tx, unbounded } from '../../db/client.ts'
 import { testDatabase } from '../database.ts'
 import { until } from '../processes.ts'
 
@@ -36,6 +36,27 @@ test('a pool tells how many statements and transactions are at it, and that they
   over.resolve()
   await Promise.all([holding, all])
   expect(underWay()).toBe(0)
+  await end()
+  await database.end()
+})
+
+test('a pool whose limits PostgreSQL does not take gives no connection, rather than one without them', async () => {
+  const database = await testDatabase()
+  const bounds = { statementMs: -5, lockMs: 0, idleInTransactionMs: 0 }
+  const { db, end } = connect(database.url, { connections: 1, name: 'test', bounds })
+  const codes = await Promise.all([1, 2, 3].map(() => db.execute(sql`select 1`).then(() => null, sqlStateOf)))
+  expect(codes).toEqual(['22023', '22023', '22023'])
+  await end()
+  await database.end()
+})
+
+test('a pool without limits has none, whatever the role says', async () => {
+  const database = await testDatabase()
+  const name = sql.raw(new URL(database.url).pathname.slice(1))
+  await database.db.execute(sql`alter database ${name} set statement_timeout = '1s'`)
+  const { db, end } = connect(database.url, { connections: 1, name: 'test', bounds: unbounded })
+  const [row] = await db.execute(sql`select current_setting('statement_timeout') as "of"`)
+  expect(row).toEqual({ of: '0' })
   await end()
   await database.end()
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { EnvError, readEnv } from '../../db/env.ts'
+import { EnvError, misspeltSettings, readEnv } from '../../db/env.ts'
 
 test('each variable that is wrong is told in a sentence of its own, all at once', () => {
   const wrong = {
@@ -8,6 +8,7 @@ test('each variable that is wrong is told in a sentence of its own, all at once'
     SECRET_KEYS: 'c2hvcnQ=',
     OUTBOUND_ALLOW: '0.0.0.0/0',
     SIGNUP: 'maybe',
+    STORAGE_QUOTA: '10 apples',
   }
 
   expect(sentencesOf(wrong)).toEqual([
@@ -16,7 +17,16 @@ test('each variable that is wrong is told in a sentence of its own, all at once'
     'SECRET_KEYS must be base64 of 32 bytes each, with commas between: `openssl rand -base64 32` makes one.',
     'SIGNUP must be open or closed.',
     'OUTBOUND_ALLOW must be networks such as 10.1.0.0/16, with commas between; /0 is refused.',
+    'STORAGE_QUOTA must be a number of bytes, or of KB, MB, GB or TB: 10GB, say. 0 is no limit.',
   ])
+})
+
+test('a size is a number of bytes, or of KB, MB, GB or TB', () => {
+  const bytes = (STORAGE_QUOTA?: string) => readEnv(STORAGE_QUOTA ? { STORAGE_QUOTA } : {}).storageQuota
+  expect([bytes('1000'), bytes('2KB'), bytes('3 mb'), bytes('1TB')]).toEqual([1000, 2048, 3 * 1024 ** 2, 1024 ** 4])
+  expect([bytes('0'), bytes()]).toEqual([0, 10 * 1024 ** 3])
+  for (const wrong of ['-1', '1.5GB', 'GB', '999999999999999TB'])
+    expect(sentencesOf({ STORAGE_QUOTA: wrong })).toHaveLength(1)
 })
 
 test('an address with a path or a trailing slash is no origin', () => {
@@ -45,6 +55,38 @@ test('a server of its own is asked with the bucket in the path, Amazon with the 
 
 test('an empty variable counts as absent', () => {
   expect(readEnv({ PORT: '', APP_URL: '', SECRET_KEYS: '' })).toMatchObject({ port: 3000, secretKeys: null })
+})
+
+test('a variable that looks like a setting is told with the one that was meant, and no other', () => {
+  const wrong = ['SECRET_KEY', 'DATABSE_URL', 'APPURL', 'port', 'OPERATOR', 'METRIC_PORT', 'TRUSTED_PROXY', 'DATABASE']
+  const told = misspeltSettings(Object.fromEntries(wrong.map((name) => [name, 'x'])))
+  const meant = [
+    'SECRET_KEYS',
+    'DATABASE_URL',
+    'APP_URL',
+    'PORT',
+    'OPERATORS',
+    'METRICS_PORT',
+    'TRUST_PROXY',
+    'DATABASE_URL',
+  ]
+  expect(told).toEqual(wrong.map((name, i) => `${name} is not a setting of Punctual: did you mean ${meant[i]}?`))
+  const usual = [
+    'PATH',
+    'HOME',
+    'HOSTNAME',
+    'PWD',
+    'NODE',
+    'LOGNAME',
+    'MAIL',
+    'POSTGRES_PASSWORD',
+    'AWS_REGION',
+    'PGPORT',
+    'TZ',
+  ]
+  expect(misspeltSettings(Object.fromEntries([...usual, 'APP_URL', 'SECRET_KEYS'].map((name) => [name, 'x'])))).toEqual(
+    [],
+  )
 })
 
 function sentencesOf(variables: Record<string, string>): string[] {

@@ -41,7 +41,7 @@ test('what was past due in a restored backup waits for a person, whosever it is,
     expect(row).toMatchObject({ nextAttemptAt: null, prepared: id === maybeOut ? '{"text":"hello"}' : null })
     expect(row.maybeOut).toBe(id === maybeOut)
     const [post] = await w.db.select().from(posts).where(eq(posts.id, row.postId))
-    expect(post!.told).toBe('NEEDS_REVIEW')
+    expect(post!.status).toBe('NEEDS_REVIEW')
   }
   expect(await attemptsOf(w.db, claimed)).toMatchObject([{ outcome: 'lost', endedAt: expect.any(Date) }])
   expect(await w.db.select().from(installation)).toMatchObject([{ restoredAt: expect.any(Date) }])
@@ -68,8 +68,8 @@ test('thousands of posts are put before a person in one go, and saying it again 
   const channelId = await aChannel(w.db, w.site.secretKey, { organisationId, network: 'readable' })
   await w.db.execute(sql`
     with post as (
-      insert into posts (id, organisation_id, type, date, content, created_by_kind, created_by_id, created_by_name)
-      select gen_random_uuid(), ${organisationId}, 'schedule', now() - interval '1 hour', 'x', 'member', gen_random_uuid(), 'x'
+      insert into posts (id, organisation_id, type, date, content, told, created_by_kind, created_by_id, created_by_name)
+      select gen_random_uuid(), ${organisationId}, 'schedule', now() - interval '1 hour', 'x', 'SCHEDULED', 'member', gen_random_uuid(), 'x'
       from generate_series(1, 2500) returning id
     )
     insert into deliveries (id, organisation_id, post_id, channel_id, position, state, due_at, publish_key)

@@ -1,9 +1,11 @@
 import { eq, sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { deliveries, events, webhookDeliveries } from '../../db/schema.ts'
-import { tell } from '../../jobs/events.ts'
+import { tell, tellOfChannel } from '../../jobs/events.ts'
 import { hold, recordPublished } from '../../jobs/settle.ts'
 import { aDelivery } from '../builders.ts'
+import { until } from '../processes.ts'
+import { readDocument } from '../server/documented.ts'
 import { claimOne } from '../world.ts'
 import { webWithReceiver } from './listening.ts'
 
@@ -79,4 +81,22 @@ test('a channel is told of as it loses its access, its posts held with it are no
   expect(await t.log(webhookId)).toMatchObject([{ type: 'channel.needs_reconnect' }])
   const [event] = await t.w.db.select().from(events).where(eq(events.type, 'channel.needs_reconnect'))
   expect(event!.subject).toMatchObject({ id: channelId, status: 'needs_reconnect' })
+})
+
+test('what arrives is what the document says of it', async () => {
+  const { document, mismatches } = await readDocument(t.w)
+  const { id } = await t.webhook()
+  const channelId = await t.w.channel()
+  await t.post({ channelIds: [channelId] })
+  await t.w.db.transaction((tx) => tellOfChannel(tx, t.w.organisationId, channelId, 'channel.connected'))
+  await t.w.call('POST', `/webhooks/${id}/test`)
+  await t.worker()
+  const wanted = ['channel.connected', 'post.created', 'post.published', 'webhook.test']
+  const told = await until(() => t.receiver.told.length === wanted.length && t.receiver.told)
+  expect(told.map(({ json }) => json.type).sort()).toEqual(wanted)
+  for (const { json, headers } of told) {
+    const { parameters, requestBody } = document.webhooks[json.type]!.post!
+    expect(mismatches(requestBody!.content['application/json']!.schema, json)).toEqual([])
+    expect(Object.keys(headers)).toEqual(expect.arrayContaining(parameters.map(({ name }) => name)))
+  }
 })

@@ -49,7 +49,7 @@ test('an intent whose commit is heard of too late is not sent, and is tried agai
   await until(async () => (await attemptsOf(id))[0]?.outcome)
   expect((await attemptsOf(id))[0]).toMatchObject({
     outcome: 'later',
-    message: 'The server could not be reached in time.',
+    message: 'blind could not be reached in time.',
   })
   expect(w.fake.received).toHaveLength(0)
   await w.db.execute(sql`drop trigger linger on deliveries`)

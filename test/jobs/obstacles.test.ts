@@ -154,10 +154,29 @@ test('a worker whose queue ends before it hears that its connections were lost g
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = ''`) // of the queue
   await allow()
-  await until(() => code !== undefined || worker.log().split('"worker runs"').length > 2)
+  await until(() => code !== undefined || worker.log().split('"worker runs"').length > 2, 110_000) // the queue may hang
   expect(code).toBeUndefined()
   expect(await untilState(w.db, id, 'published')).toMatchObject({ crashCount: 0 })
-})
+}, 240_000)
+
+test('a worker whose queue hangs goes on as another, in the same process', async (context) => {
+  const worker = await w.worker()
+  let code: number | null | undefined
+  void worker.ended.then((exit) => (code = exit))
+  await w.db.execute(sql`
+    create function hold_back() returns trigger language plpgsql as $$ begin new.run_at := 'infinity'; return new; end $$`)
+  await w.db.execute(sql`
+    create trigger hold_back before insert or update on graphile_worker._private_jobs for each row
+    when (new.key like 'canary-%') execute function hold_back()`)
+  const allow = () => w.db.execute(sql`drop function if exists hold_back cascade`)
+  context.onTestFinished(async () => void (await allow()))
+  await until(() => code !== undefined || worker.log().includes('the queue hangs'), 110_000)
+  await allow()
+  await until(() => code !== undefined || worker.log().split('"worker runs"').length > 2)
+  expect(code).toBeUndefined()
+  const { id } = await w.delivery('readable')
+  expect(await untilState(w.db, id, 'published')).toMatchObject({ crashCount: 0 })
+}, 240_000)
 
 test('a worker whose every connection the database ends goes on as another, in the same process, again and again', async () => {
   const worker = await w.worker()

@@ -83,8 +83,23 @@ describe('an outcome that nobody knows', () => {
     await w.worker()
     await untilState(w.db, second!, 'published')
     expect(await untilState(w.db, first!, 'published')).toMatchObject({ evidence: 'found' })
-    const [late, onTime] = [await deliveryOf(w.db, first!), await deliveryOf(w.db, second!)]
-    expect(late.publishedAt!.getTime()).toBeGreaterThan(onTime.publishedAt!.getTime())
+    const [late, onTime] = [(await attemptsOf(w.db, first!))[0]!, (await attemptsOf(w.db, second!))[0]!]
+    expect(late.foundAt!.getTime()).toBeGreaterThan(onTime.endedAt!.getTime())
+  })
+
+  test('what a look found was published when it was sent; when it was found stands with its attempt', async () => {
+    w.fake.behave = (_request, { show, reply }) => reply(500, show())
+    const found = await w.delivery('readable')
+    await w.worker()
+    const { publishedAt } = await untilState(w.db, found.id, 'published')
+    const [attempt] = await attemptsOf(w.db, found.id)
+    expect(attempt).toMatchObject({ outcome: 'unknown', status: 500, intendedAt: publishedAt })
+    expect(attempt!.foundAt!.getTime()).toBeGreaterThan(attempt!.endedAt!.getTime())
+
+    w.fake.behave = (_request, { show, reply }) => reply(200, { id: show() })
+    const answered = await w.delivery('readable')
+    const row = await untilState(w.db, answered.id, 'published')
+    expect(await attemptsOf(w.db, answered.id)).toMatchObject([{ intendedAt: row.publishedAt, foundAt: null }])
   })
 })
 

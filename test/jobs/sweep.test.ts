@@ -4,9 +4,11 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
   accessTokens,
+  activity,
   apiRequests,
   appSecrets,
   apps,
+  attempts,
   authorizationCodes,
   authorizationRequests,
   connectFlows,
@@ -19,7 +21,7 @@ import {
 import { sweep } from '../../jobs/sweep.ts'
 import { anOrganisation } from '../builders.ts'
 import { until } from '../processes.ts'
-import { type World, world } from '../world.ts'
+import { attemptsOf, deliveryOf, type World, world } from '../world.ts'
 
 const log = pino({ level: 'silent' })
 let w: World
@@ -143,6 +145,26 @@ test('the calls of the API of the last 7 days stay, older ones go', async () => 
   ])
   await run()
   expect((await w.db.select().from(apiRequests)).map(({ requestId }) => requestId)).toEqual(['kept'])
+})
+
+test('posts, their attempts and the activity stay, however old they are', async () => {
+  const { id } = await w.delivery('keyed', new Date('2019-01-01'))
+  const made = { organisationId: w.organisationId, deliveryId: id, no: 1, owner: 'gone', credentialVersion: 1 }
+  await w.db.insert(attempts).values({ ...made, startedAt: ago('6 years'), endedAt: ago('6 years'), outcome: 'later' })
+  const deed = { organisationId, action: 'key.created', actorKind: 'member', actorName: 'Ada', subjectName: 'a key' }
+  const [row] = await w.db
+    .insert(activity)
+    .values({ ...deed, at: ago('6 years'), outcome: 'ok' })
+    .returning()
+  await run()
+  expect(await attemptsOf(w.db, id)).toHaveLength(1)
+  expect(await deliveryOf(w.db, id)).toMatchObject({ state: 'scheduled' })
+  expect(
+    await w.db
+      .select()
+      .from(activity)
+      .where(inArray(activity.id, [row!.id])),
+  ).toHaveLength(1)
 })
 
 test('what somebody is at is left for the next time, and not waited for', async () => {

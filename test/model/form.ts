@@ -1,7 +1,7 @@
-import { UnclearCode } from '../../jobs/reconcile.ts'
+import { UnclearCode } from '../../jobs/look-errors.ts'
 import type { Row } from './rows.ts'
 import { type Stage, times, Unit } from './stage.ts'
-import type { Look, Mind, State, Work } from './steps.ts'
+import { isSought, type Look, type Mind, type State, type Work } from './steps.ts'
 import { type Flight, msOf, openFlights, remoteIdOf, rowOf, textOf } from './truth.ts'
 
 /**
@@ -95,7 +95,7 @@ function lookForm(stage: Stage, { rows }: State, { looking }: Look): unknown {
   return [
     stage.deliveryIds.indexOf(looking.id),
     hasToken,
-    hasToken && [looking.isSecond, looking.isTooOld, looking.unclear !== null],
+    hasToken && [looking.isSecond, looking.isTooOld, looking.unclear !== null, looking.isWithPerson],
   ]
 }
 
@@ -112,11 +112,12 @@ function ahead(stage: Stage, instant: unknown): number | null {
   return units === -1000 ? units : Math.max(units, 0)
 }
 
-function sinceIntent(stage: Stage, attempts: Row[], { id, attempt_no, state }: Row): number | null {
-  if (state !== 'sending' && state !== 'uncertain') return null
+function sinceIntent(stage: Stage, attempts: Row[], row: Row): number | null {
+  const { id, attempt_no, state } = row
+  if (state !== 'sending' && !isSought(row)) return null
   const last = attempts.find((one) => one.delivery_id === id && one.no === attempt_no)!
   const units = away(stage, last.intended_at)
-  if (state === 'uncertain') return units === -1000 ? units : 0
+  if (state !== 'sending') return units === -1000 ? units : 0
   return stage.kind === 'blind' ? 0 : Math.max(units, -(times.sendMs + times.firstLookMs) / Unit)
 }
 

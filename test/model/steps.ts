@@ -1,11 +1,13 @@
 import { claimHeads, putAside } from '../../jobs/claim.ts'
 import { type Claimed, intend, releaseClaims, renewLeases } from '../../jobs/ledger.ts'
+import { UnclearCode } from '../../jobs/look-errors.ts'
 import { beginSomeLooks } from '../../jobs/looks.ts'
+import type { Post } from '../../jobs/post-view.ts'
 import { enrol } from '../../jobs/presence.ts'
 import { reap } from '../../jobs/reaper.ts'
-import { type Finding, type Looking, settle, UnclearCode } from '../../jobs/reconcile.ts'
+import { type Finding, type Looking, settle } from '../../jobs/reconcile.ts'
 import { doubt, fail, hold, postpone, recordPublished } from '../../jobs/settle.ts'
-import type { Rows } from './rows.ts'
+import type { Row, Rows } from './rows.ts'
 import { type Stage, times, Unit } from './stage.ts'
 import {
   Broken,
@@ -32,7 +34,7 @@ export type Work = {
 }
 export type Look = { looking: Looking; wasShown: number[] } // the flights that the network showed when it began
 
-export type State = { rows: Rows; minds: Mind[]; truth: Truth; deaths: number; deeds: number }
+export type State = { rows: Rows; shown: Post[]; minds: Mind[]; truth: Truth; deaths: number; deeds: number }
 
 /** `by` a person: nothing may depend on it that the engine has promised. */
 export type Step = { name: string; by: 'engine' | 'person'; leavesRows?: true; run: (state: State) => Promise<void> }
@@ -188,7 +190,7 @@ const lookAfterMs = ({ kind }: Stage) => (kind === 'blind' ? 0 : times.sendMs + 
 const publicationOf = (flight: Flight) => ({ remoteId: remoteIdOf(flight), url: null })
 
 function looks(stage: Stage, { rows }: State, w: number): Step[] {
-  const open = rows.deliveries.filter(({ state, look_at }) => state === 'uncertain' && msOf(look_at) <= stage.nowMs)
+  const open = rows.deliveries.filter((row) => isSought(row) && msOf(row.look_at) <= stage.nowMs)
   return open.map((row) =>
     engine(`${w} looks for ${stage.deliveryIds.indexOf(row.id as string)}`, async (next) => {
       const mind = next.minds[w]!
@@ -198,6 +200,10 @@ function looks(stage: Stage, { rows }: State, w: number): Step[] {
     }),
   )
 }
+
+/** Its outcome is unknown, or it is looked for once more after its channel was connected again. */
+export const isSought = ({ state, look_at }: Row): boolean =>
+  state === 'uncertain' || (state === 'needs_review' && look_at !== null)
 
 const likeOurs = ({ rows, truth }: State, { channelId, prepared }: Looking): number[] =>
   unrecorded(truth, rows, channelId, prepared)

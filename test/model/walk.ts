@@ -1,15 +1,26 @@
 import { enrol } from '../../jobs/presence.ts'
 import { formOf } from './form.ts'
 import { peopleSteps } from './people.ts'
+import { checkUpdated, readShown } from './shown.ts'
 import { type Stage, times, Unit } from './stage.ts'
-import { aliveIn, engineSteps, passing, type State, type Step } from './steps.ts'
+import { aliveIn, engineSteps, isSought, passing, type State, type Step } from './steps.ts'
 import { Broken, checkState } from './truth.ts'
 
-/** What may happen on the way, beside what each worker does. `after`: the steps that have been taken before. */
-export type Alphabet = { deaths: number; deeds: number; days: boolean; workers?: number; after?: readonly string[] }
+/**
+ * What may happen on the way, beside what each worker does. `after`: the steps that have been taken before. `without`: how the names
+ * of steps end that are not taken.
+ */
+export type Alphabet = {
+  deaths: number
+  deeds: number
+  days: boolean
+  workers?: number
+  after?: readonly string[]
+  without?: readonly string[]
+}
 
-/** What was walked. `isWhole`: nothing was left that had not been looked at. */
-export type Walked = { states: number; transitions: number; depth: number; isWhole: boolean }
+/** What was walked. `isWhole`: nothing was left that had not been looked at, but steps that end as `leftOut` says. */
+export type Walked = { states: number; transitions: number; depth: number; isWhole: boolean; leftOut: Set<string> }
 
 export type Seen = { state: State; form: string; path: string[] }
 
@@ -18,7 +29,14 @@ export async function firstState(stage: Stage, workers: number): Promise<State> 
   for (const { owner } of minds) await enrol(stage.tx, owner, 1)
   await stage.present(minds.map(({ owner }) => owner))
   const asked = Object.fromEntries(stage.deliveryIds.map((id) => [id, 'a']))
-  return { rows: await stage.read(), minds, truth: { flights: [], asked }, deaths: 0, deeds: 0 }
+  return {
+    rows: await stage.read(),
+    shown: await readShown(stage),
+    minds,
+    truth: { flights: [], asked },
+    deaths: 0,
+    deeds: 0,
+  }
 }
 
 /**
@@ -32,13 +50,18 @@ export async function walkAll(stage: Stage, alphabet: Alphabet, transitionsAtMos
     start = await take(stage, start, engineSteps(stage, start.state).find((step) => step.name === name)!)
   const seen = new Set([start.form])
   const safe = new Set<string>()
-  const walked: Walked = { states: 1, transitions: 0, depth: 0, isWhole: true }
+  const walked: Walked = { states: 1, transitions: 0, depth: 0, isWhole: true, leftOut: new Set() }
   for (let layer = [start]; layer.length > 0; ) {
     const next: Seen[] = []
     for (const from of layer) {
       if (walked.transitions >= transitionsAtMost) return { ...walked, isWhole: false }
       await comeToAnEnd(stage, from, safe)
       for (const step of stepsOf(stage, from.state, alphabet)) {
+        const left = alphabet.without?.find((end) => step.name.endsWith(end))
+        if (left) {
+          walked.leftOut.add(left)
+          continue
+        }
         const to = await take(stage, from, step)
         walked.transitions++
         if (seen.has(to.form)) continue
@@ -53,6 +76,11 @@ export async function walkAll(stage: Stage, alphabet: Alphabet, transitionsAtMos
   return walked
 }
 
+/** One line of what was walked. */
+export function told({ states, transitions, depth, isWhole }: Walked): string {
+  return `${states} states, ${transitions} transitions, ${depth} steps deep, ${isWhole ? 'nothing left' : 'more was left'}`
+}
+
 function stepsOf(stage: Stage, state: State, { deaths, deeds, days }: Alphabet): Step[] {
   const steps = engineSteps(stage, state).filter(({ name }) => state.deaths < deaths || !name.endsWith('dies'))
   if (days) steps.push(passing(stage, 'a day passes', times.giveUpMs + Unit))
@@ -65,12 +93,16 @@ export async function take(stage: Stage, { state, path }: Pick<Seen, 'state' | '
     await stage.put(state.rows)
     await stage.present(aliveIn(state))
   }
-  const { rows, ...rest } = state
-  const next: State = { ...structuredClone(rest), rows }
+  const { rows, shown, ...rest } = state
+  const next: State = { ...structuredClone(rest), rows, shown }
   const way = [...path, step.name]
   try {
     await step.run(next)
-    if (!step.leavesRows) next.rows = await stage.read()
+    if (!step.leavesRows) {
+      next.rows = await stage.read()
+      next.shown = await readShown(stage)
+      checkUpdated(stage, state.shown, next.shown)
+    }
     checkState(stage, next.truth, rows, next.rows)
   } catch (error) {
     throw new Broken(
@@ -131,6 +163,8 @@ const resting = ['published', 'failed', 'cancelled', 'held', 'needs_review', 'dr
 function isAtRest({ rows }: State): boolean {
   const isPaused = (id: unknown) => rows.channels.some((row) => row.id === id && row.paused_at !== null)
   return rows.deliveries.every(
-    ({ state, channel_id }) => resting.includes(state as string) || (state === 'scheduled' && isPaused(channel_id)),
+    (row) =>
+      (resting.includes(row.state as string) && !isSought(row)) ||
+      (row.state === 'scheduled' && isPaused(row.channel_id)),
   )
 }

@@ -82,7 +82,7 @@ describe('The whole product', () => {
     const { html } = await person.submit('/channels?connect=mastodon', { 'input.instance': server })
     const consent = linksIn(html).find((link) => link.startsWith(`${server}/oauth/authorize?`)) ?? assert.fail(html)
     const back = await snac.consent(consent)
-    assert(back.startsWith(`${product.url}/channels/connected?`), back)
+    assert(back.startsWith(`${product.url}/channels/connected/`), back)
     const { url } = await person.open(back)
     return url.searchParams.get('connected') ?? assert.fail(`${url}`)
   }

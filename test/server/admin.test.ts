@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { eq } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { variablesWith } from '../../db/env.ts'
-import { activity, deliveries } from '../../db/schema.ts'
-import { aDelivery } from '../builders.ts'
+import { accounts, activity, deliveries, posts } from '../../db/schema.ts'
+import { aDelivery, anOrganisation } from '../builders.ts'
 import { webWithChannel } from './web.ts'
 
 const w = webWithChannel()
@@ -28,9 +29,15 @@ async function adminWith(changes: Record<string, string>, ...command: string[]) 
   )
 }
 
-async function deeds(): Promise<unknown[]> {
-  const rows = await w.db.select().from(activity).where(eq(activity.organisationId, w.organisationId))
+async function deeds(organisationId = w.organisationId): Promise<unknown[]> {
+  const rows = await w.db.select().from(activity).where(eq(activity.organisationId, organisationId))
   return rows.map(({ action, actorKind, actorName, subjectName }) => [action, actorKind, actorName, subjectName])
+}
+
+/** Remove a delivery with its post: what a test wrote past the engine must not look broken to the next one. */
+async function forget(id: string): Promise<void> {
+  const [row] = await w.db.select().from(deliveries).where(eq(deliveries.id, id))
+  await w.db.delete(posts).where(eq(posts.id, row!.postId))
 }
 
 test('an operator finds a late delivery, sees all of it by its id and all of its post by the post’s, and sends it again', async () => {
@@ -69,6 +76,74 @@ test('an operator pauses a channel, a network and all, and resumes each; the cha
     ['channel.paused', 'operator', 'at the command line', 'feed'],
     ['channel.resumed', 'operator', 'at the command line', 'feed'],
   ])
+})
+
+test('an operator lists organisations page by page, with what each has', async () => {
+  const { organisationId, channelId } = w
+  const other = await anOrganisation(w.db, 'Newer Works')
+  const publishedAt = new Date('2026-01-02T03:04:05.678Z')
+  const sent = await aDelivery(w.db, { organisationId, channelId, dueAt: publishedAt })
+  await w.db
+    .update(deliveries)
+    .set({ state: 'published', publishedAt, evidence: 'answered' })
+    .where(eq(deliveries.id, sent))
+  const first = (await admin('list', '--limit', '1')).said
+  const createdAt = expect.stringMatching(/^\d{4}-.*Z$/)
+  expect(first.data).toEqual([
+    {
+      id: other.organisationId,
+      name: 'Newer Works',
+      createdAt,
+      people: 1,
+      channels: 0,
+      scheduledPosts: 0,
+      lastPublishedAt: null,
+    },
+  ])
+  const second = (await admin('list', '--cursor', first.nextCursor)).said
+  expect(second).toMatchObject({
+    data: [{ id: organisationId, people: 1, channels: 1, lastPublishedAt: publishedAt.toISOString() }],
+    nextCursor: null,
+  })
+  expect((await admin('list', '--cursor', 'nope')).refused).toContain('Must be the nextCursor of an earlier page.')
+  await forget(sent)
+})
+
+test('an operator finds what something is and whose, by id, address, name or the end of a key, and ends the key', async () => {
+  const { organisationId, channelId } = w
+  const { organisationId: findable, accountId, key } = await anOrganisation(w.db, 'Findable Works')
+  const organisation = { id: findable, name: 'Findable Works' }
+  const [account] = await w.db.select().from(accounts).where(eq(accounts.id, accountId))
+  const person = { kind: 'account', id: accountId, name: account!.email, organisation }
+  expect((await admin('find', account!.email.toUpperCase())).said).toEqual([person])
+  expect((await admin('find', 'findable')).said).toEqual([{ kind: 'organisation', ...organisation, organisation }])
+  expect((await admin('find', channelId)).said).toMatchObject([
+    { kind: 'channel', organisation: { id: organisationId } },
+  ])
+  const delivery = await aDelivery(w.db, { organisationId, channelId, dueAt: new Date(Date.now() + 3_600_000) })
+  expect((await admin('find', delivery)).said).toMatchObject([{ kind: 'delivery', id: delivery }])
+  await forget(delivery)
+  expect((await admin('find', 'nothing has this name')).said).toEqual([])
+
+  const [found] = (await admin('find', key.slice(-4))).said
+  expect(found).toMatchObject({ kind: 'api_key', name: 'test', organisation })
+  expect((await w.call('GET', '/me', { key })).status).toBe(200)
+  const revoked = (await admin('revoke-key', found.id)).said
+  expect(revoked).toMatchObject({ id: found.id, last4: key.slice(-4), organisationId: findable })
+  expect((await w.call('GET', '/me', { key })).status).toBe(401)
+  expect((await admin('revoke-key', found.id)).said).toEqual(revoked)
+  expect(await deeds(findable)).toEqual([['key.revoked', 'operator', 'at the command line', 'test']])
+  expect((await admin('revoke-key', 'nope')).refused).toBe('There is no such API key.')
+})
+
+test('one screen says how it stands: version, workers, what waits, what is paused', async () => {
+  const { version } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8'))
+  expect((await admin('pause')).code).toBe(0)
+  expect((await admin('status')).said).toMatchObject({
+    ...{ version, postgres: expect.stringMatching(/^\d+/), migrations: expect.any(Number), storedBytes: 0 },
+    ...{ workers: [], pausedAt: expect.stringMatching(/Z$/), restoredAt: null, pausedChannelCount: 0 },
+  })
+  await admin('resume')
 })
 
 test('an operator bounds what a network is sent at once, and lifts it again', async () => {

@@ -240,6 +240,7 @@ test('GET /posts/{id}/attempts lists each try, oldest first, a page at a time', 
   const tries = [1, 2, 3].map((no) => ({
     ...{ organisationId: w.organisationId, deliveryId: delivery!.id, no, owner: 'worker', credentialVersion: 1 },
     ...{ startedAt: new Date(no * 1000), endedAt: new Date(no * 1000 + 500), outcome: 'later', status: 503 },
+    foundAt: no === 2 ? new Date(60_000) : null,
   }))
   await w.db.insert(attempts).values(tries)
   const first = await w.call('GET', `/posts/${id}/attempts?limit=2`)
@@ -248,7 +249,7 @@ test('GET /posts/{id}/attempts lists each try, oldest first, a page at a time', 
     json: {
       data: [
         { no: 1, channelId: w.channelId, startedAt: '1970-01-01T00:00:01.000Z', outcome: 'later', status: 503 },
-        { no: 2, intendedAt: null, endedAt: '1970-01-01T00:00:02.500Z' },
+        { no: 2, intendedAt: null, endedAt: '1970-01-01T00:00:02.500Z', foundAt: '1970-01-01T00:01:00.000Z' },
       ],
       nextCursor: expect.any(String),
     },

@@ -109,5 +109,20 @@ test("a network's server that refuses the call is not taken for the database", a
   const form = { network: 'mastodon', 'input.instance': 'http://127.0.0.1:9' }
   const { status, text } = await browser.post('/channels?connect=mastodon', form)
   expect(status).toBe(422)
-  expect(text).toContain('127.0.0.1:9 cannot be reached')
+  expect(text).toContain('127.0.0.1:9 did not answer.')
+})
+
+test('a web process that starts while the database is away says so, and is ready once it is back', async () => {
+  await door.shut()
+  const beside = await testSite(door.url)
+  const starting = startWeb(beside)
+  const early = await until(() => fetch(`${beside.appUrl}/readyz`).catch(() => null))
+  expect([early.status, await early.text()]).toEqual([503, 'not ready: the database cannot be reached\n'])
+
+  await door.open()
+
+  const late = await starting
+  expect(late.log()).toContain('the database is not there yet')
+  await late.stop()
+  await beside.end()
 })

@@ -23,7 +23,7 @@ export type Schema = {
   minimum?: number
   maximum?: number
 }
-type Content = { schema: Schema; example?: unknown; examples?: Record<string, { value: unknown }> }
+type Content = { schema: Schema; example?: unknown; examples?: Record<string, { $ref: string }> }
 export type Operation = {
   parameters: { name: string; in: 'path' | 'query' | 'header'; required?: boolean; schema: Schema }[]
   requestBody?: { content: Record<string, Content> }
@@ -36,10 +36,15 @@ export type Documented = Awaited<ReturnType<typeof readDocument>>
 export async function readDocument(w: Web) {
   const document = (await w.call('GET', '/openapi.json', { key: '' })).json as {
     paths: Record<string, Record<string, Operation>>
-    components: { schemas: Record<string, unknown> }
+    webhooks: Record<string, Record<string, Operation>>
+    components: { schemas: Record<string, Schema>; examples: Record<string, { value: unknown }> }
   }
+  for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods)))
+    if (operation.requestBody) operation.requestBody = inlined(operation.requestBody, document.components.schemas)
   const compiled = new Map<Schema, ValidateFunction>()
   const operationOf = (route: Route) => document.paths[pathIn(route)]![route.method]!
+
+  const exampleOf = ({ $ref }: { $ref: string }) => document.components.examples[$ref.split('/').at(-1)!]!.value
 
   /** Whether a value is what the document says, and holds nothing that it does not mention. */
   function mismatches(schema: Schema, value: unknown): unknown[] {
@@ -60,7 +65,15 @@ export async function readDocument(w: Web) {
     expect(mismatches(response.content![type]!.schema, json)).toEqual([])
     if (status >= 400) expect(Object.keys(response.content![type]!.examples!)).toContain(json.code)
   }
-  return { document, operationOf, mismatches, expectDocumented }
+  return { document, operationOf, exampleOf, mismatches, expectDocumented }
+}
+
+// With the schemas that it refers to in their places.
+function inlined<T>(value: T, schemas: Record<string, Schema>): T {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((one) => inlined(one, schemas)) as T
+  if ('$ref' in value) return inlined(schemas[String(value.$ref).split('/').at(-1)!], schemas) as T
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inlined(inner, schemas)])) as T
 }
 
 /** A route's path as OpenAPI writes it. */

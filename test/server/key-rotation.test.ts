@@ -3,9 +3,14 @@ import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { authorizationRequests, channels, connectFlows, sessions, webhooks } from '../../db/schema.ts'
 import { isSealedAnew, type KeyRing, open, seal } from '../../db/sealed.ts'
+import { endLater } from '../../jobs/revocations.ts'
 import { credentialPlace } from '../../jobs/session.ts'
+import { registrationsOf } from '../../server/client-registrations.ts'
 import { rotateKey, sealedColumns } from '../../server/key-rotation.ts'
 import { digest } from '../../server/secrets.ts'
+import { aChannel, anOrganisation } from '../builders.ts'
+import { testDatabase } from '../database.ts'
+import { startWorker, testSite } from '../processes.ts'
 import { aHouse, type House, newThings } from './house.ts'
 import { apiAs, openWeb, type Web } from './web.ts'
 
@@ -32,6 +37,9 @@ async function sealTheRest() {
   await w.db.delete(webhooks).where(eq(webhooks.id, things.webhookId)) // its secret is none
   const [flow] = await w.db.select().from(connectFlows)
   await w.db.update(connectFlows).set({ sealed: seal(former, place('connect_flows', flow!.id, 'sealed'), '{}') })
+  await registrationsOf({ ...w.installation, organisationId }, 'mastodon').keep('https://social.example', {})
+  const channel = { organisationId, channelId: things.channelId }
+  await endLater(w.db, former, channel, seal(former, credentialPlace(channel), '{}'), 0)
   const expiresAt = new Date(Date.now() + 3_600_000)
   const session = { tokenHash: digest('x'), accountId, organisationId, expiresAt }
   const [row] = await w.db.insert(sessions).values(session).returning()
@@ -80,6 +88,8 @@ test('after a rotation the new key alone opens everything, and nothing else has 
   expect(tables).toEqual({
     channels: { sealedAnew: versionsBefore.length, sealedBefore: 0 },
     connect_flows: { sealedAnew: 1, sealedBefore: 0 },
+    revocations: { sealedAnew: 1, sealedBefore: 0 },
+    client_registrations: { sealedAnew: 1, sealedBefore: 0 },
     webhooks: { sealedAnew: 2, sealedBefore: 0 },
     authorization_requests: { sealedAnew: 2, sealedBefore: 0 },
   })
@@ -124,4 +134,19 @@ test('credentials that are refreshed while keys are rotated are neither lost nor
   expect(row!.credentialVersion).toBe(199)
   expect(isSealedAnew([key], row!.credential!)).toBe(true)
   await openAll([key])
+})
+
+test('where only some credentials open, processes start and say so', async () => {
+  const database = await testDatabase()
+  const site = await testSite(database.url)
+  const { organisationId } = await anOrganisation(database.db)
+  await aChannel(database.db, randomBytes(32), { organisationId, network: 'feed' })
+  await aChannel(database.db, site.secretKey, { organisationId, network: 'feed' })
+
+  const worker = await startWorker(site)
+
+  expect(worker.log()).toMatch(/"opened":1,"unopened":1,"msg":"SECRET_KEYS does not open everything/)
+  await worker.stop()
+  await site.end()
+  await database.end()
 })

@@ -1,8 +1,9 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { channels, media } from '../../db/schema.ts'
+import { postStatuses } from '../../jobs/post-view.ts'
 import { anOrganisation } from '../builders.ts'
-import { type Answer, openWeb, type Web } from './web.ts'
+import { type Answer, expectProblem, openWeb, type Web } from './web.ts'
 
 let w: Web
 beforeAll(async () => {
@@ -105,6 +106,49 @@ describe('the list of posts', () => {
       ...{ from: at(1), status: 'SCHEDULED', limit: '1' },
       cursor: first!.json.nextCursor,
     })
+  })
+
+  test('of several statuses, by commas, and of none that there is not', async () => {
+    const h = await house()
+    await post(h, 'planned', at(1))
+    await post(h, 'draft', at(2), 'draft')
+    const gone = await post(h, 'gone', at(3))
+    await w.call('DELETE', `/posts/${gone}`, { key: h.key })
+    const of = (query: string) => w.call('GET', `/posts?order=asc&${query}`, { key: h.key })
+    expect(contents(await of('status=DRAFT,CANCELLED'))).toBe('draft gone')
+    expect(contents(await of('status=SCHEDULED%2CDRAFT%2CDRAFT'))).toBe('planned draft')
+    const all = postStatuses.join()
+    expect(contents(await of(`status=${all}`))).toBe('planned draft gone')
+    for (const status of ['DRAFT,', ',', 'DRAFT,NONE', `${all},DRAFT`, 'draft', ',DRAFT'.repeat(300)]) {
+      const refused = await of(`status=${status}`)
+      expectProblem(refused, 400, 'invalid_request')
+      expect(refused.json.errors).toMatchObject([
+        { path: 'status', message: expect.stringContaining('separated by commas') },
+      ])
+    }
+  })
+
+  test('is sorted by the last change where asked, and a cursor of another sort is refused', async () => {
+    const h = await house()
+    const ids = [await post(h, 'a', at(3)), await post(h, 'b', at(2)), await post(h, 'c', null, 'draft')]
+    const changed = await w.call('PATCH', `/posts/${ids[1]}`, { key: h.key, json: { content: 'b2' } })
+    const list = async (query: string) => w.call('GET', `/posts?${query}`, { key: h.key })
+    expect(contents(await list('sort=updatedAt'))).toBe('b2 c a')
+    expect(contents(await list('sort=updatedAt&order=asc'))).toBe('a c b2')
+    expect(contents(await list('sort=date'))).toBe('a b2 c')
+    expect(contents(await list(`updatedSince=${changed.json.updatedAt}`))).toBe('b2')
+    const walked = await pages(h.key, '/posts?sort=updatedAt&limit=1')
+    expect(walked.map(contents).join(' ')).toBe('b2 c a')
+    const byChange = (await list('sort=updatedAt&limit=1')).json.nextCursor
+    const byDate = (await list('limit=1')).json.nextCursor
+    for (const query of [`cursor=${byChange}`, `sort=date&cursor=${byChange}`, `sort=updatedAt&cursor=${byDate}`]) {
+      const refused = await list(query)
+      expectProblem(refused, 400, 'invalid_request')
+      expect(refused.json.errors).toMatchObject([
+        { path: 'cursor', message: expect.stringContaining('another `sort`') },
+      ])
+    }
+    expect(contents(await list(`updatedSince=${changed.json.createdAt}&cursor=${byChange}`))).toBe('c')
   })
 
   test('has 50 to a page unless asked, and at most 100', async () => {

@@ -1,13 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aChannel, aDelivery, anOrganisation } from '../builders.ts'
 import { testDatabase } from '../database.ts'
 import { aDoor } from '../door.ts'
-import { startWeb, testSite, until } from '../processes.ts'
+import { startWeb, startWorker, testSite, until } from '../processes.ts'
 import { metricsUrlOf, scrape } from '../scrape.ts'
 import { aBrowser } from './browser.ts'
-import { openWeb, type Web } from './web.ts'
+import { openBeside, openWeb, type Web } from './web.ts'
 
 let w: Web
 let metricsUrl: string
@@ -110,6 +112,8 @@ test('each request is measured by the pattern of its route and the class of its 
     figure(requests, { method, route, status }),
   ])
   expect(counted).toEqual(counts)
+  for (const [method, route] of counts.filter(([method]) => method !== 'other'))
+    expect([method, route, figure(requests, { method, route, status: '5xx' })]).toEqual([method, route, 0])
   const routes = new Set([...text.matchAll(/route="([^"]*)"/g)].map(([, route]) => route))
   expect(routes).not.toContain('/readyz')
   for (const secret of [w.organisationId, postId, 'wp-login', '.env', w.key]) expect(text).not.toContain(secret)
@@ -117,6 +121,8 @@ test('each request is measured by the pattern of its route and the class of its 
 
 test('the process tells of itself: its pool, its event loop, its memory', async () => {
   const { figure } = await scrape(metricsUrl)
+  const { version } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8'))
+  expect(figure('punctual_build_info', { version, node: process.version })).toBe(1)
   expect(figure('punctual_database_pool_size')).toBe(10)
   expect(figure('punctual_database_pool_under_way')).toBeLessThanOrEqual(1)
   expect(figure('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0)
@@ -125,6 +131,26 @@ test('the process tells of itself: its pool, its event loop, its memory', async 
 
 test('where the world comes in there are none', async () => {
   expect((await fetch(`${w.site.appUrl}/metrics`)).status).toBe(404)
+})
+
+test('health and metrics are open to this machine only, unless HOST says otherwise', async () => {
+  const elsewhere = '127.0.0.2' // reaches whoever listens on every address, and not who listens on 127.0.0.1
+  const worker = await startWorker(w.site)
+  const reaches = (url: string) =>
+    fetch(url.replace('127.0.0.1', elsewhere)).then(
+      ({ status }) => status,
+      () => 'refused',
+    )
+  expect(await reaches(`${w.site.appUrl.replace('localhost', '127.0.0.1')}/livez`)).toBe(200)
+  expect(await reaches(`${metricsUrl}/metrics`)).toBe('refused')
+  expect(await reaches(`${worker.healthUrl}/metrics`)).toBe('refused')
+
+  const open = { HOST: '0.0.0.0', METRICS_PORT: '0' }
+  const [openWorker, beside] = [await startWorker(w.site, { env: open }), await openBeside(w, open)]
+
+  expect(await reaches(`${openWorker.healthUrl}/metrics`)).toBe(200)
+  expect(await reaches(`${await metricsUrlOf(beside.web)}/metrics`)).toBe(200)
+  await Promise.all([worker.stop(), openWorker.stop(), beside.end()])
 })
 
 test('while the database is away the process still tells of itself, and that the ledger cannot be read', async () => {

@@ -30,6 +30,37 @@ describe('the document', () => {
     expect((await w.call('POST', '/openapi.json', { key: '' })).status).toBe(405)
   })
 
+  test('comes compressed to whoever takes that, and not again to whoever has it', async () => {
+    const get = (headers: Record<string, string>) => w.call('GET', '/openapi.json', { key: '', headers })
+    const zipped = await get({ 'accept-encoding': 'gzip' })
+    const plain = await get({ 'accept-encoding': 'identity' })
+    expect(zipped.json).toEqual(plain.json)
+    const header = (name: string) => [zipped, plain].map(({ headers }) => headers.get(name))
+    expect([header('content-encoding'), header('vary')]).toEqual([
+      ['gzip', null],
+      ['Accept-Encoding', 'Accept-Encoding'],
+    ])
+    const [tag, plainTag] = header('etag')
+    expect(tag).not.toBe(plainTag)
+    for (const known of [tag, `W/${tag}`, `"other", ${tag}`]) {
+      const again = await get({ 'accept-encoding': 'gzip', 'if-none-match': known! })
+      expect([again.status, again.headers.get('etag')]).toEqual([304, tag])
+    }
+    expect((await get({ 'accept-encoding': 'gzip', 'if-none-match': '"other"' })).status).toBe(200)
+  })
+
+  test('names every body, and says which scope an app needs', () => {
+    const served = openApi({ appUrl: w.site.appUrl, baseUrl: w.site.appUrl }) as unknown as Served
+    expect(served.paths['/posts']!.post!.requestBody!.content['application/json']!.schema).toEqual({
+      $ref: '#/components/schemas/NewPost',
+    })
+    const bodies = Object.values(served.paths).flatMap((methods) =>
+      Object.values(methods).flatMap(({ requestBody }) => Object.values(requestBody?.content ?? {})),
+    )
+    expect(bodies.filter(({ schema }) => schema.$ref === undefined)).toEqual([])
+    expect(served.paths['/posts']!.post!.security).toContainEqual({ oauth2: ['posts:write'] })
+  })
+
   test('and the table agree both ways', () => {
     const documented = Object.entries(d.document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method} ${path}`),
@@ -58,7 +89,7 @@ describe('the document', () => {
     const { requestBody, responses } = d.operationOf(route)
     const contents = [requestBody, ...Object.values(responses)].flatMap((part) => Object.values(part?.content ?? {}))
     const examples = contents.flatMap(({ schema, example, examples = {} }) =>
-      [...(example ? [example] : []), ...Object.values(examples).map(({ value }) => value)].map(
+      [...(example ? [example] : []), ...Object.values(examples).map(d.exampleOf)].map(
         (value) => [schema, value] as const,
       ),
     )
@@ -66,6 +97,13 @@ describe('the document', () => {
     for (const [schema, value] of examples) expect([value, d.mismatches(schema, value)]).toEqual([value, []])
   })
 })
+
+type Served = {
+  paths: Record<
+    string,
+    Record<string, { security: object[]; requestBody?: { content: Record<string, { schema: { $ref?: string } }> } }>
+  >
+}
 
 describe('each route', () => {
   const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()

@@ -76,6 +76,31 @@ test('and by the commands that set one', async () => {
   expect(await admin(...reset, 'battery staple')).toBe('done')
 })
 
+test('a command takes the password from standard input, where no list of processes shows it', async () => {
+  const env = variablesWith(w.site.env)
+  const admin = async (input: string, ...command: string[]) => {
+    const run = promisify(execFile)(process.execPath, [resolve(Root, 'build/admin.js'), ...command], { env })
+    run.child.stdin?.end(input)
+    return run.then(
+      () => 'done',
+      ({ stderr }: { stderr: string }) => stderr,
+    )
+  }
+  const signIn = async (password: string) =>
+    (await aBrowser(w.site.appUrl).post('/login', { email: 'in@example.org', password })).status
+  const account = ['create-account', '--email', 'in@example.org', '--organisation', 'Inputs']
+  const none = 'Pass the password on standard input, or run the command at a terminal and type it.\n'
+  expect(await admin('', ...account)).toBe(none)
+  expect(await admin('password123\n', ...account)).toContain(`password: ${Common}`)
+
+  expect(await admin('correct horse\n', ...account)).toBe('done')
+  expect(await signIn('correct horse')).toBe(302)
+  const reset = ['reset-password', '--email', 'in@example.org', '--password-stdin']
+  expect(await admin(' battery staple ', ...reset)).toBe('done')
+  expect([await signIn('correct horse'), await signIn(' battery staple ')]).toEqual([401, 302])
+  expect(await admin('x', ...reset, '--password', 'x')).toBe('Use --password-stdin or --password, not both.\n')
+})
+
 test('what only holds a common word is fine', async () => {
   for (const password of ['my dragon likes tea', 'correct horse', 'x7k2m9q4w1'])
     expect([password, (await signUp(password, { ...person, email: `${password.length}@example.org` })).status]).toEqual(

@@ -191,7 +191,8 @@ describe('a text', () => {
     const byCharacter = await limitedChannel({ textLength: 10 }, 'active')
     const byGrapheme = await limitedChannel({ textLength: 10, textUnit: 'graphemes' }, 'active')
     const byByte = await limitedChannel({ textLength: 10, textUnit: 'graphemes', textBytes: 100 }, 'active')
-    const withLinks = await limitedChannel({ textLength: 25, urlsCountAs: 23 }, 'active')
+    const withLinks = await limitedChannel({ textLength: 25, urlsCountAs: 23, shortensUrls: true }, 'active')
+    const unknown = await limitedChannel({ textLength: 25, urlsCountAs: 23 }, 'active') // how it counts
     const faults = async (content: string, ...channelIds: string[]) =>
       (await create(scheduled({ content, channelIds }))).json.errors?.map(({ message }: { message: string }) => message)
     expect(await faults('x'.repeat(10), byCharacter, byGrapheme, byByte)).toBeUndefined()
@@ -202,6 +203,8 @@ describe('a text', () => {
     ])
     expect(await faults(family.repeat(6), byByte)).toEqual([expect.stringContaining('by 8 bytes')])
     expect(await faults(`a https://example.org/${'x'.repeat(100)}`, withLinks)).toBeUndefined()
+    expect(await faults(`a https://example.org/xxx`, unknown)).toBeUndefined()
+    expect(await faults(`a https://example.org/${'x'.repeat(100)}`, unknown)).toHaveLength(1)
     expect(await faults(`abc http://a.bc`, withLinks)).toEqual([expect.stringContaining('this has 27')])
     expect(await faults('x'.repeat(501), byCharacter, byGrapheme, w.channelId)).toHaveLength(3)
     expect(faultsOf(await create(scheduled({ content: 'x'.repeat(100_001) })))).toEqual(['content too_big'])
@@ -222,8 +225,10 @@ test('a draft is removed by DELETE, a scheduled post stays readable as CANCELLED
   expect(after.json).toEqual({
     ...post.json,
     status: 'CANCELLED',
+    updatedAt: expect.any(String),
     deliveries: [{ ...post.json.deliveries[0], status: 'CANCELLED' }],
   })
+  expect(after.json.updatedAt > post.json.updatedAt).toBe(true)
   expectProblem(await w.call('DELETE', `/posts/${post.json.id}`), 409, 'post_already_cancelled')
   const left = await w.db.select().from(deliveries).where(eq(deliveries.postId, draft.json.id))
   expect(left).toEqual([])

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { anOrganisation } from '../builders.ts'
-import { type Site, type Started, startWeb, testSite } from '../processes.ts'
+import { type Site, type Started, startWeb, testSite, until } from '../processes.ts'
 import { type Answer, callApi, expectProblem, openWeb, type Web } from './web.ts'
 
 const Limit = 40
@@ -60,4 +60,35 @@ test('refused credentials are counted by address, and a right one is not refused
   expect(past.headers.get('retry-after')).toMatch(/^\d+$/)
   expect((await from('192.0.2.1', w.key)).status).toBe(200)
   expect((await from('192.0.2.2', wrong)).status).toBe(401)
+})
+
+test('a wrong path counts as well, stays 404 past the limit, and of such calls one a second is kept', async () => {
+  await w.db.execute(sql`delete from throttles`)
+  const stray = await w.call('GET', '/post')
+  expectProblem(stray, 404, 'not_found')
+  expect(remaining(stray)).toBe(Limit - 1)
+  await w.db.execute(sql`update throttles set points = ${Limit}`)
+  const past = await Promise.all(Array.from({ length: 30 }, () => w.call('PUT', '/posts')))
+  expect(new Set(past.map(({ status }) => status))).toEqual(new Set([405]))
+  expect(past.map(remaining)).toEqual(past.map(() => 0))
+  expectProblem(await w.call('GET', '/me'), 429, 'rate_limited')
+
+  const kept = async () => {
+    const rows = await w.db.execute<{ path: string }>(sql`select path from api_requests where method = 'PUT'`)
+    return rows.length
+  }
+  await until(async () => {
+    past.push(await w.call('PUT', '/posts')) // the first ones may be of a second that had its one
+    return kept()
+  })
+  expect(await kept()).toBeLessThan(past.length)
+})
+
+test('a refused credential on a wrong path is 404, and is counted by its address', async () => {
+  const stray = (key: string) =>
+    callApi(w.site.appUrl, 'GET', '/post', { key, headers: { 'x-forwarded-for': '192.0.2.9' } })
+  const answer = await stray('pak_live_000000000000000000000000000000000000')
+  expectProblem(answer, 404, 'not_found')
+  expect(answer.headers.get('ratelimit')).toMatch(new RegExp(`^"address";r=${AuthLimit - 1};t=\\d+$`))
+  expect((await stray('')).headers.get('ratelimit')).toBeNull()
 })

@@ -23,12 +23,14 @@ const Nothing = '01890000-0000-7000-8000-000000000000'
 const w = webWithChannel()
 let d: Documented
 let limited: string
+let tiny: string
 let away: string
 let broken: string
 const ends: (() => Promise<unknown>)[] = []
 beforeAll(async () => {
   d = await readDocument(w)
   limited = await aSite(w.site.databaseUrl, { RATE_LIMIT: '1' })
+  tiny = await aSite(w.site.databaseUrl, { STORAGE_QUOTA: '50' })
   const door = await aDoor(w.site.databaseUrl)
   away = await aSite(door.url)
   await door.shut()
@@ -223,6 +225,11 @@ const special: Record<string, Provoke> = {
     return afterAnother(route, () => resolve(id, { outcome: 'cancelled' }, keyed))
   },
   'post /media media_not_accepted': () => call('POST', '/media', { body: aFile('x') }),
+  'post /media storage_full': async () => callApi(tiny, 'POST', '/media', { key: w.key, body: aFile(await aPhoto()) }),
+  'post /media/upload-from-url storage_full': async () => {
+    const { url } = (await call('POST', '/media', { body: aFile(await aPhoto()) })).json
+    return callApi(tiny, 'POST', '/media/upload-from-url', { key: w.key, json: { url } })
+  },
   'post /media body_too_large': () => call('POST', '/media', { body: aFile(`GIF89a${'x'.repeat(20 * 1024 * 1024)}`) }),
   'post /media upload_too_slow': () => {
     const begun = '--x\r\nContent-Disposition: form-data; name="file"\r\n\r\n'

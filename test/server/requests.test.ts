@@ -10,7 +10,7 @@ import type { Api } from '../../server/router.ts'
 import { digest, mintAccessToken } from '../../server/secrets.ts'
 import { anOrganisation } from '../builders.ts'
 import { startWeb, testSite, until } from '../processes.ts'
-import { type Answer, apiAs, callApi, memberWith, openWeb, type Web } from './web.ts'
+import { type Answer, apiAs, callApi, expectProblem, memberWith, openWeb, type Web } from './web.ts'
 
 let w: Web
 let api: Api
@@ -69,6 +69,44 @@ test('a refusal is kept with its code, and nothing of a body or a credential eve
   expect(kept[3]!.path).toHaveLength(300)
   const all = JSON.stringify(await w.db.select().from(apiRequests))
   for (const secret of ['a secret plan', 'typo', key, w.key]) expect(all).not.toContain(secret)
+})
+
+test('a call with a wrong path or method is kept for whoever made it, and answered as without a credential', async () => {
+  const wrong: [string, string, number, string][] = [
+    ['GET', '/post', 404, 'not_found'],
+    ['POST', '/posts/', 404, 'not_found'],
+    ['GET', '//posts', 404, 'not_found'],
+    ['PUT', '/posts', 405, 'method_not_allowed'],
+    ['PROPFIND', '/me', 405, 'method_not_allowed'],
+    ['GET', `/${'x/'.repeat(4000)}${w.key}`, 404, 'not_found'],
+  ]
+  for (const [method, path, status, problem] of wrong) {
+    const [mine, nobodys] = [await w.call(method, path), await w.call(method, path, { key: '' })]
+    expectProblem(mine, status, problem)
+    expect({ ...nobodys.json, requestId: mine.json.requestId }).toEqual(mine.json)
+    expect(nobodys.headers.get('allow')).toBe(mine.headers.get('allow'))
+    const kept = await keptOf(mine)
+    expect(kept).toMatchObject({ method, status, problem, path: `/public/v1${path}`.slice(0, 300) })
+    expect(kept.credentialName).toBe('test')
+    const ids = (await w.db.select().from(apiRequests)).map(({ requestId }) => requestId)
+    expect(ids).not.toContain(idOf(nobodys))
+  }
+  expect(await pathsOf({ method: 'PUT' })).toEqual(['/public/v1/posts'])
+})
+
+test('a wrong path is refused before the body is read, with a credential too', async () => {
+  const socket = connect(w.site.port, 'localhost')
+  let answered = ''
+  socket.on('data', (bytes: Buffer) => {
+    answered += bytes
+  })
+  socket.write(
+    `POST /public/v1/nothing HTTP/1.1\r\nHost: x\r\nAuthorization: ${w.key}\r\nContent-Length: 100000000\r\n\r\n`,
+  )
+  await until(() => answered.includes('not_found'))
+  socket.destroy()
+  const kept = await until(async () => (await api.requests.list({ path: '/nothing', method: 'POST' })).data[0])
+  expect(kept).toMatchObject({ path: '/public/v1/nothing', status: 404 })
 })
 
 test('a call without a good credential belongs to nobody, and is not kept', async () => {

@@ -99,6 +99,15 @@ test('HEAD works wherever GET does, with its status and headers and no body', as
   }
 })
 
+test('two slashes in a row are no path', async () => {
+  for (const path of ['//posts', '/posts//', '//', '/posts//attempts', '//posts?limit=1']) {
+    const answer = await w.call('GET', path)
+    expectProblem(answer, 404, 'not_found')
+    expect(answer.json.detail).toContain('two slashes in a row')
+  }
+  expect((await w.call('GET', '/posts?cursor=//')).status).toBe(400) // in a query they may stand
+})
+
 test('browsers on any origin may call: OPTIONS is 204 on every path, and what they need is exposed', async () => {
   for (const path of paths) {
     const headers = { origin: 'https://elsewhere.example', 'access-control-request-method': 'POST' }
@@ -106,6 +115,7 @@ test('browsers on any origin may call: OPTIONS is 204 on every path, and what th
     expect([path, preflight.status, preflight.text]).toEqual([path, 204, ''])
     expect(preflight.headers.get('access-control-allow-origin')).toBe('*')
     expect(preflight.headers.get('access-control-allow-headers')).toMatch(/Authorization.*Idempotency-Key/)
+    expect(Number(preflight.headers.get('access-control-max-age'))).toBeGreaterThan(600)
     const methods = preflight.headers.get('access-control-allow-methods')?.split(', ') ?? []
     for (const route of routes.filter((route) => route.path === path))
       expect(methods).toContain(route.method.toUpperCase())

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -22,7 +22,11 @@ afterEach(async () => {
 })
 
 test('one command opens the site, and SIGTERM ends worker, web and database in this order, with 0', async () => {
-  const { log, kill } = await start()
+  const { log, kill } = await start({ DATABSE_URL: 'postgres://ignored@db.example/punctual' })
+  const { version } = JSON.parse(readFileSync(join(Root, 'package.json'), 'utf8'))
+  for (const name of ['start', 'web', 'worker'])
+    expect(firstLineOf(log(), name)).toMatchObject({ msg: `${name} starts`, version })
+  expect(log()).toContain('"DATABSE_URL is not a setting of Punctual: did you mean DATABASE_URL?"')
   const url = log().match(/^Punctual is at (.*)$/m)?.[1]
   expect((await fetch(`${url}/readyz`)).status).toBe(200)
 
@@ -51,8 +55,14 @@ test('a port that another program has is told in a sentence', async () => {
   const second = begin({ PORT: port })
 
   expect(await second.ended).toBe(1)
-  expect(second.log()).toBe(`Port ${port} is taken by another program: stop that one, or set PORT.\n`)
+  expect(second.log().split('\n').slice(1).join('\n')).toBe(
+    `Port ${port} is taken by another program: stop that one, or set PORT.\n`,
+  )
 })
+
+function firstLineOf(log: string, name: string): unknown {
+  return JSON.parse(log.split('\n').find((line) => line.includes(`"process":"${name}"`)) ?? 'null')
+}
 
 async function start(changes: Record<string, string> = {}): Promise<Started> {
   const started = begin(changes)

@@ -71,6 +71,8 @@ const cases: Record<string, Case> = {
   'channels.list': { may: 'viewer', key: true, with: () => ({}) },
   'channels.get': { ...read, with: (t) => ({ id: t.channelId }) },
   'channels.unsent': { ...read, with: (t) => ({ id: t.channelId }) },
+  'channels.counts': { ...read, with: (t) => ({ id: t.channelId }) },
+  'channels.known': { may: 'admin', with: (t) => ({ id: t.channelId }), missing: 'not_found' },
   'channels.networks': { may: 'viewer', key: true },
   'channels.connect': {
     ...{ may: 'admin', missing: 'not_found' },
@@ -108,6 +110,7 @@ const cases: Record<string, Case> = {
     with: (t) => ({ ...text, type: 'now', channelIds: [t.channelId], mediaIds: [t.mediaId] }),
   },
   'posts.list': { ...read, with: (t) => ({ channelId: t.channelId }), missing: 'done' },
+  'posts.count': { may: 'viewer', key: true, with: () => ({ status: ['SCHEDULED'] }) },
   'posts.get': { ...read, with: (t) => ({ id: t.postId }) },
   'posts.update': { ...write, with: (t) => ({ ...text, id: t.postId }) },
   'posts.update to': {

@@ -10,6 +10,12 @@ test.each([
   [{ 'retry-after': 'Saturday, 21-Nov-26 10:05:00 GMT' }, '2026-11-21T10:05:00.000Z'],
   [{ 'x-ratelimit-reset': '2026-11-21T10:05:00.123456Z' }, '2026-11-21T10:05:00.123Z'],
   [{ 'ratelimit-reset': String(Date.parse('2026-11-21T10:05:00Z') / 1000) }, '2026-11-21T10:05:00.000Z'],
+  [{ 'x-ratelimit-reset': String(Date.parse('2026-11-21T10:05:00Z') / 1000) }, '2026-11-21T10:05:00.000Z'],
+  [{ 'x-ratelimit-reset': ` ${Date.parse('2026-11-21T10:05:00Z') / 1000}.250 ` }, '2026-11-21T10:05:00.250Z'],
+  [{ 'x-ratelimit-reset': String(Date.parse('2026-11-21T10:05:00.500Z')) }, '2026-11-21T10:05:00.500Z'],
+  [{ 'x-ratelimit-reset': '300' }, '2026-11-21T10:05:00.000Z'],
+  [{ 'ratelimit-reset': '2026-11-21T10:05:00Z' }, '2026-11-21T10:05:00.000Z'],
+  [{ 'x-ratelimit-reset': '9999999999' }, '2026-11-28T10:00:00.000Z'],
   [{ 'retry-after': '5', 'x-ratelimit-reset': '2026-11-21T11:00:00Z' }, '2026-11-21T10:00:05.000Z'],
   [{ 'retry-after': '99999999999999999999' }, '2026-11-28T10:00:00.000Z'],
   [{ 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' }, '2026-11-28T10:00:00.000Z'],
@@ -30,6 +36,22 @@ test.each([
   '2026-11-21',
 ])('Retry-After %j is no time to come', (header) => {
   expect(retryAtOf({ 'retry-after': header }, now)).toBeNull()
+})
+
+test.each(['', '0', '-5', '1e9', 'soon', '1700000000', '1700000000000', '12345678901234567890', '5 minutes'])(
+  'X-RateLimit-Reset %j is no time to come',
+  (header) => {
+    expect(retryAtOf({ 'x-ratelimit-reset': header }, now)).toBeNull()
+  },
+)
+
+test.each([
+  ['seconds', '1795258830'],
+  ['milliseconds', '1795258830000'],
+  ['an ISO instant', '2026-11-21T11:00:30Z'],
+])('a reset in %s is meant by the clock of the server that wrote it', (_, reset) => {
+  const headers = { date: 'Sat, 21 Nov 2026 11:00:00 GMT', 'x-ratelimit-reset': reset }
+  expect(retryAtOf(headers, now)?.toISOString()).toBe('2026-11-21T10:00:30.000Z')
 })
 
 test('a date is meant by the clock of the server that wrote it', () => {

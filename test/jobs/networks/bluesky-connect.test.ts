@@ -62,6 +62,16 @@ test('the server is found from the handle, from a DID of the directory and from 
   expect(server.received.at(-1)?.json()).toMatchObject({ identifier: 'did:web:ada.test' })
 })
 
+test('a name loses what is not seen, and ends after 100 characters', async () => {
+  const named = (displayName: string) => {
+    const body = { uri: 'at://x', value: { displayName } }
+    server.next('GET /xrpc/com.atproto.repo.getRecord', { status: 200, body })
+    return connect({ handle: 'ada.test', pds: server.url })
+  }
+  expect(await named(`Ada\u202E\n${'L'.repeat(200)}`)).toMatchObject({ name: `Ada ${'L'.repeat(96)}` })
+  expect(await named('\u2066\u200B')).toMatchObject({ name: 'ada.test', handle: '@ada.test' })
+})
+
 test('what is wrong is told beside its field', async () => {
   const elsewhere = { error: 'AuthFactorTokenRequired', message: 'x' }
   server.next('POST /xrpc/com.atproto.server.createSession', { status: 401, body: elsewhere })

@@ -44,6 +44,7 @@ export async function fakePds(): Promise<FakePds> {
       Object.assign(server, state)
       return { body: tokens() }
     }),
+    'POST /xrpc/com.atproto.server.deleteSession': bearing('refreshJwt', () => ({ body: '' })),
     'GET /xrpc/com.atproto.identity.resolveHandle': bearing('accessJwt', ({ query }) =>
       query.get('handle') === 'bob.test'
         ? { body: { did: 'did:plc:bob' } }

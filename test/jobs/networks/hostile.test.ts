@@ -9,6 +9,7 @@ import { anImage } from './content.ts'
 import { outboundToLoopback, verdictOf } from './contract.ts'
 import { AnswerBytes, costsLittle, dearest, hostileBodies, ListBytes, turnsOften } from './hostile.ts'
 import { find, lost, type MastodonStand, stand } from './mastodon.stand.ts'
+import { registrationsInMemory } from './registrations.ts'
 import type { Fate, Scripted } from './scripted.ts'
 
 afterAll(() => void process.stdout.write(`the dearest hostile answer: ${dearest.ms} ms (${dearest.name})\n`))
@@ -104,12 +105,14 @@ describe('a Mastodon server that answers whatever it likes costs little', () => 
     const { connecting } = mastodon
     if (connecting.by !== 'redirect') throw new Error('Mastodon is connected by a redirect.')
     const { begin, finish } = connecting
-    const way = { redirectUri: 'http://localhost/back', outbound }
-    const { kept } = await begin({ instance: it.server.url }, { ...way, state: 's' })
-    const ask = () => begin({ instance: it.server.url }, { ...way, state: 's' })
-    const back = () => finish(kept, { ...way, code: it.server.code })
+    const ask = (access = { outbound, registrations: registrationsInMemory() }) =>
+      begin({ instance: it.server.url }, { redirectUri: 'http://localhost/back', state: 's' }, access)
+    const { url, kept } = await ask()
+    const server = new URL(url).searchParams.get('redirect_uri')!.split('/').at(-1)!
+    const access = { outbound, registrations: registrationsInMemory() }
+    const back = () => finish(kept, { server, code: it.server.code, error: null, iss: null }, access)
     for (const route of ['POST /api/v1/apps', 'GET /.well-known/oauth-authorization-server'])
-      await each(it.server, route, ask, { statuses: [200] })
+      await each(it.server, route, () => ask(), { statuses: [200] })
     for (const route of ['POST /oauth/token', 'GET /api/v1/accounts/verify_credentials', 'GET /api/v2/instance'])
       await each(it.server, route, back, { statuses: [route === 'POST /oauth/token' ? 400 : 200] })
   })

@@ -34,6 +34,7 @@ const pieces = {
   blanks: ' \t',
   'line ends': '\n',
   'control characters': '\u0001',
+  'tag characters': '\u{E0041}',
   'Chinese letters': '漢',
   emoji: '🎉',
   'combining marks': 'a\u0301\u0301',
@@ -62,12 +63,27 @@ export function hostileBodies(bytes: number, holding: (hostile: string) => unkno
     'arrays that never end': '['.repeat(bytes),
     'nested arrays': '['.repeat(bytes / 2) + ']'.repeat(bytes / 2),
     'nested objects': '{"a":'.repeat(Math.floor(bytes / 6)) + '1'.concat('}'.repeat(Math.floor(bytes / 6))),
+    'reasons in reasons': reasons(bytes),
+    'tag characters in errors in errors': deepTags(bytes),
     'empty objects': `[${'{},'.repeat(Math.floor(bytes / 3) - 1)}{}]`,
     'a huge number': '9'.repeat(bytes),
     'huge numbers': `[${'1e400,'.repeat(Math.floor(bytes / 6) - 1)}1]`,
     'many keys': `{${Array.from({ length: Math.floor(bytes / 13) }, (_, n) => `"k${n}":1`).join(',')}}`,
     backslashes: `"${'\\\\'.repeat(bytes / 2 - 1)}"`,
   }
+}
+
+function deepTags(bytes: number): string {
+  const tags = JSON.stringify('\u{E0041}'.repeat(Math.floor((bytes - 100) / 4)))
+  return `${'{"error":'.repeat(6)}${tags}${'}'.repeat(6)}`
+}
+
+// Each place where a reason may stand holds as many again.
+function reasons(bytes: number): string {
+  const names = ['error', 'message', 'detail', 'title', 'errors', 'details', 'description', 'reason', 'issues', 'msg']
+  let inner = '{}'
+  while (inner.length * names.length < bytes) inner = `{${names.map((name) => `"${name}":${inner}`).join(',')}}`
+  return inner
 }
 
 /** The dearest answer so far. */

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import MarkdownIt from 'markdown-it'
+import { type FakeOAuth, fakeOAuth, type OAuthWays } from './mastodon-oauth.fake.ts'
 import { type Received, type Scripted, scripted } from './scripted.ts'
 
 type Status = {
@@ -12,42 +12,49 @@ type Status = {
   media_attachments: unknown[]
 }
 
+// As Hollo says it: its error is no sentence.
+const emptyText = {
+  status: 400,
+  body: {
+    success: false,
+    error: { name: 'ZodError', issues: [{ code: 'too_small', path: ['status'], message: 'The text is empty.' }] },
+  },
+}
+
 type Routes = Parameters<typeof scripted>[0]
 
 const accountId = '11'
 
-export type FakeMastodon = Scripted & {
-  code: string // what the consent page hands over
-  token: string
-  accountId: string
-  statuses: Status[] // in the order in which they came
-  aheadMs: number // of its clock; ids and instants are by it
-  descriptions: string[] // of the media, as they came
-  /** Put a status there as if it had come some other way. */
-  show: (status: Partial<Status>) => Status
-}
+export type FakeMastodon = Scripted &
+  FakeOAuth & {
+    accountId: string
+    statuses: Status[] // in the order in which they came
+    aheadMs: number // of its clock; ids and instants are by it
+    descriptions: string[] // of the media, as they came
+    /** Put a status there as if it had come some other way. */
+    show: (status: Partial<Status>) => Status
+  }
 
 /**
  * As much of Mastodon's API as we call; it ignores Idempotency-Key, as most servers do.
  * `like` Hollo: it renders Markdown and gives no source. `givesSource`: at the status's own address.
  */
 export async function fakeMastodon({
-  pkce = true,
   v2 = true,
   pollsOfMedia = 0,
   like = 'mastodon' as 'mastodon' | 'hollo',
   givesSource = false,
-} = {}): Promise<FakeMastodon> {
-  const token = randomUUID()
+  ...ways
+}: Ways = {}): Promise<FakeMastodon> {
+  const { routes: oauth, ...state } = fakeOAuth(ways, () => server.url)
   const statuses: Status[] = []
   const descriptions: string[] = []
   const sources = new Map<string, string>()
-  const code = randomUUID()
   const clock = { aheadMs: 0 }
   const now = () => new Date(Date.now() + clock.aheadMs)
   let polls = 0
 
-  const signedIn = whoHas(token)
+  const signedIn = whoHas(state.tokens)
   const upload = signedIn(({ body }) => {
     descriptions.push(/name="description"\r\n\r\n([^\r]*)/.exec(`${body}`)?.[1] ?? '')
     return { status: pollsOfMedia > 0 ? 202 : 200, body: { id: `m${descriptions.length}`, type: 'image', url: null } }
@@ -61,12 +68,15 @@ export async function fakeMastodon({
   }
 
   const routes: Routes = {
-    ...toConnect({ code, token, pkce, v2 }),
+    ...oauth,
+    ...toConnect(signedIn, v2),
     ...(v2 ? { 'POST /api/v2/media': upload } : {}),
     'POST /api/v1/media': upload,
     'GET /api/v1/media/*': signedIn(() => ({ status: ++polls < pollsOfMedia ? 206 : 200, body: { id: 'm1' } })),
     'POST /api/v1/statuses': signedIn((request) => {
-      const { status, media_ids } = request.json() as { status: string; media_ids: string[] }
+      const { status: text, media_ids } = request.json() as { status?: string; media_ids: string[] }
+      if (text === '' && like === 'hollo') return emptyText
+      const status = text ?? ''
       const shown = show({
         content: like === 'hollo' ? markdown.render(status) : htmlOf(status),
         media_attachments: media_ids,
@@ -87,31 +97,24 @@ export async function fakeMastodon({
     }),
   }
   const server = await scripted(routes, now)
-  return Object.assign(clock, server, { token, accountId, statuses, descriptions, show, code })
+  return Object.assign(clock, server, state, { accountId, statuses, descriptions, show })
 }
 
-function whoHas(token: string) {
-  return (handler: (request: Received) => { status?: number; body: unknown }) => (request: Received) =>
-    request.headers.authorization === `Bearer ${token}`
+type Ways = OAuthWays & { v2?: boolean; pollsOfMedia?: number; like?: 'mastodon' | 'hollo'; givesSource?: boolean }
+
+type Handler = (request: Received) => { status?: number; body: unknown }
+
+function whoHas(tokens: Set<string>) {
+  return (handler: Handler) => (request: Received) =>
+    tokens.has(request.headers.authorization?.slice('Bearer '.length) ?? '')
       ? handler(request)
       : { status: 401, body: { error: 'The access token is invalid' } }
 }
 
-/** What is asked while an account is connected. `pkce` and `v2`: whether this server is new enough to have them. */
-function toConnect({ code, token, pkce, v2 }: { code: string; token: string; pkce: boolean; v2: boolean }): Routes {
+/** What is read of an account that is connected. `v2`: whether this server is new enough to have it. */
+function toConnect(signedIn: ReturnType<typeof whoHas>, v2: boolean): Routes {
   return {
-    'POST /api/v1/apps': () => ({ body: { client_id: 'client', client_secret: 'secret' } }),
-    'GET /.well-known/oauth-authorization-server': () =>
-      pkce ? { body: { code_challenge_methods_supported: ['S256'] } } : { status: 404 },
-    'POST /oauth/token': ({ body }) => {
-      const form = new URLSearchParams(`${body}`)
-      const good =
-        form.get('code') === code && form.get('client_secret') === 'secret' && form.has('code_verifier') === pkce
-      return good
-        ? { body: { access_token: token, token_type: 'Bearer' } }
-        : { status: 400, body: { error: 'invalid_grant', error_description: 'The code is not good.' } }
-    },
-    'GET /api/v1/accounts/verify_credentials': whoHas(token)(() => ({
+    'GET /api/v1/accounts/verify_credentials': signedIn(() => ({
       body: {
         id: accountId,
         username: 'ada',

@@ -20,6 +20,20 @@ describe('sending', () => {
     await it.close()
   })
 
+  test('files without text go out without `status`, also where an empty one was frozen', async () => {
+    const it = await stand({ like: 'hollo' })
+    for (const text of ['', ' \n']) {
+      const prepared = await mastodon.prepare({ text, media: [await anImage()] }, it.newKey(), it.session)
+      await it.network.send({ publishKey: it.newKey(), prepared: JSON.parse(JSON.stringify(prepared)) }, it.session)
+      expect(Object.keys(it.server.received.at(-1)?.json() as object)).toEqual(['visibility', 'media_ids'])
+    }
+    const frozen = { status: '', visibility: 'public', media_ids: ['m1'] }
+    expect(await it.network.send({ publishKey: it.newKey(), prepared: frozen }, it.session)).toMatchObject({
+      status: 200,
+    })
+    await it.close()
+  })
+
   test('an address of the status that is not on the web counts as absent', async () => {
     const it = await stand()
     const uri = 'https://x.test/statuses/7'
@@ -30,6 +44,41 @@ describe('sending', () => {
     ] as const) {
       it.server.next('POST /api/v1/statuses', { status: 200, body })
       expect(await it.network.send(await ready(it), it.session)).toMatchObject({ remoteId: '7', url })
+    }
+    await it.close()
+  })
+
+  test('what a person reads names the server', async () => {
+    const it = await stand()
+    const { host } = new URL(it.server.url)
+    const of = { publishKey: it.newKey(), prepared: (await ready(it)).prepared }
+    const listed = `GET /api/v1/accounts/${it.server.accountId}/statuses`
+    const named = [...it.deadToken, it.refusal, { status: 429 }, { status: 500 }, { status: 200, body: '[]' }]
+    for (const fate of named) {
+      it.server.next(it.sendRoute, fate)
+      const sent = await verdictOf(mastodon.send(of, it.session))
+      expect(sent.message).toMatch(new RegExp(`^${host} `))
+    }
+    it.server.next(listed, { status: 200, body: '{}' })
+    expect((await verdictOf(findOn(it, lost('x')))).message).toMatch(new RegExp(`^${host} `))
+    it.server.show({ content: 'A word that is changed' })
+    const unclear = await findOn(it, lost('A word that was changed'))
+    expect(unclear).toMatchObject({ message: expect.stringContaining(host) })
+    await it.close()
+  })
+
+  test('a reason that is no sentence reaches the person as one', async () => {
+    const it = await stand({ like: 'hollo' })
+    const of = { publishKey: it.newKey(), prepared: (await ready(it)).prepared }
+    for (const [error, reason] of [
+      [{ status: ['is too long', 'is rude'] }, 'status: is too long, is rude'],
+      [['is too long', { message: 'is rude' }], 'is too long; is rude'],
+      [{ name: 'ZodError', issues: [{ path: ['status'], message: 'The text is empty.' }] }, 'The text is empty.'],
+      [1007, '1007'],
+    ] as const) {
+      it.server.next(it.sendRoute, { status: 400, body: { success: false, error } })
+      const refused = await verdictOf(mastodon.send(of, it.session))
+      expect(refused).toMatchObject({ verdict: 'refused', message: expect.stringMatching(`says: ${reason}$`) })
     }
     await it.close()
   })
@@ -134,6 +183,23 @@ describe('finding what may be out there', () => {
     expect(await find('A word that was changed')).toBeInstanceOf(Unclear)
     expect(await find('A word that is changed', { media: 1 })).toBeInstanceOf(Unclear)
     expect(await find('A word that was changed', { media: 1 })).toBeInstanceOf(Unclear)
+  })
+
+  test('files without text are found by their number; with links to them as the text a person is asked', async () => {
+    const since = new Date()
+    const files = (length: number) => Array(length).fill({ id: 'm' })
+    it.server.show({ content: '<p>A picture of the town</p>', media_attachments: files(1) })
+    it.server.show({ content: '', media_attachments: files(2) })
+    const link = '<br><a href="https://x.test/media/a.jpg" class="attachment">a.jpg</a>'
+    it.server.show({ content: link, media_attachments: [] })
+    expect(await find('', { since, media: 3 })).toBeInstanceOf(Unclear) // of two files: like it
+    it.server.statuses.splice(-2, 1)
+    expect(await find('', { since, media: 1 })).toBeNull()
+    it.server.show({ content: link, media_attachments: files(1) })
+    expect(await find('', { since, media: 1 })).toBeInstanceOf(Unclear)
+    const shown = it.server.show({ content: '<p></p>', media_attachments: files(1) })
+    for (const prepared of [lost('', { media: 1 }).prepared, { visibility: 'public', media_ids: ['m'] }])
+      expect(await find('', { since, prepared })).toMatchObject({ remoteId: shown.id })
   })
 
   test('of two that are alike each is found once', async () => {

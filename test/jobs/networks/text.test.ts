@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { excessOf, lengthOf } from '../../../jobs/networks/text.ts'
 
-const mastodon = { textLength: 500, textUnit: 'characters', urlsCountAs: 23 } as const
+const mastodon = { textLength: 500, textUnit: 'characters', urlsCountAs: 23, shortensUrls: true } as const
 const bluesky = { textLength: 300, textUnit: 'graphemes', textBytes: 3000 } as const
 
 test('Mastodon counts every link as 23', () => {

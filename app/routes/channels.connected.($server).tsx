@@ -6,15 +6,14 @@ import { PageHead } from '../ui/page.tsx'
 
 export const meta: MetaFunction = () => [{ title: 'Not connected · Punctual' }]
 
-/** Where a network's consent page sends people back to (the redirect URI of OAuth, RFC 6749 §4.1.2). */
+/** Where a network's consent page sends people back to (the redirect URI of OAuth, RFC 6749 §4.1.2): one for each server. */
 export async function loader(args: LoaderFunctionArgs) {
   const { api } = signedIn(args)
-  const { searchParams } = new URL(args.request.url)
-  const [state, code, error] = ['state', 'code', 'error'].map((name) => searchParams.get(name))
-  if (error === 'access_denied') return json({ why: 'You did not allow it there.' })
-  if (error) return json({ why: `The network refused (${error.replace(/\W/g, '').slice(0, 50)}). Connect again.` }, 400)
+  const query = new URL(args.request.url).searchParams
+  const [code, error, iss] = ['code', 'error', 'iss'].map((name) => query.get(name) ?? undefined)
+  const { server } = args.params
   try {
-    const channel = await api.channels.finish({ state: state ?? '', code: code ?? '' })
+    const channel = await api.channels.finish({ state: query.get('state') ?? '', server, code, error, iss })
     return redirect(`/channels?connected=${channel.id}`)
   } catch (thrown) {
     const { detail, status } = problemOf(thrown)

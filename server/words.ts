@@ -1,4 +1,16 @@
-import type { EventType } from '../../server/forms.ts'
+import type { EventType, Scope } from './forms.ts'
+
+// What pages and the OpenAPI document call scopes and events.
+
+/** What a scope lets somebody do, in plain words. */
+export const scopeWords: Record<Scope, string> = {
+  'channels:read': 'See the channels',
+  'posts:read': 'See posts and what became of them',
+  'posts:write': 'Publish and schedule posts, change and cancel them',
+  'media:read': 'See images and videos',
+  'media:write': 'Add, describe and delete images and videos',
+  'webhooks:manage': 'Have news of posts and channels sent to other servers (webhooks)',
+}
 
 /** When each event is sent, in plain words. */
 export const eventWords: Record<EventType | 'webhook.test', string> = {

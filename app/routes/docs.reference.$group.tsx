@@ -1,0 +1,37 @@
+import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
+import { useLoaderData, useParams } from '@remix-run/react'
+import { EndpointShown } from '../ui/endpoint.tsx'
+import { BackToReference, headingOf } from '../ui/reference.tsx'
+
+export const meta: MetaFunction = ({ params }) => [
+  { title: `${headingOf(params.group ?? '')} · API reference · Punctual` },
+]
+
+export async function loader({ context, params }: LoaderFunctionArgs) {
+  const endpoints = context.reference().endpoints.filter(({ group }) => group === params.group)
+  if (endpoints.length === 0) throw json(null, { status: 404 })
+  return json({ endpoints })
+}
+
+export default function ReferenceOfGroup() {
+  const { endpoints } = useLoaderData<typeof loader>()
+  const { group = '' } = useParams()
+  return (
+    <article className="max-w-3xl">
+      <BackToReference />
+      <h1 className="font-semibold text-2xl tracking-tight">{headingOf(group)}</h1>
+      <ul aria-label="On this page" className="my-5 columns-1 gap-8 space-y-1.5 text-sm sm:columns-2">
+        {endpoints.map(({ id, title }) => (
+          <li key={id}>
+            <a href={`#${id}`} className="text-accent-ink hover:underline">
+              {title}
+            </a>
+          </li>
+        ))}
+      </ul>
+      {endpoints.map((endpoint) => (
+        <EndpointShown key={endpoint.id} endpoint={endpoint} />
+      ))}
+    </article>
+  )
+}

@@ -1,0 +1,1 @@
+ALTER TABLE "attempts" ADD COLUMN "found_at" timestamp (3) with time zone;

@@ -1,0 +1,25 @@
+import { sql } from 'drizzle-orm'
+import { type Post, type PostRow, postColumns, postView, showPost } from '../../jobs/post-view.ts'
+import type { Stage } from './stage.ts'
+import { Broken } from './truth.ts'
+
+/** The posts as callers see them, by id. */
+export async function readShown({ tx }: Stage): Promise<Post[]> {
+  const rows = await tx.execute<PostRow>(sql`select ${postColumns} from posts p, ${postView} order by p.id`)
+  return [...rows].map(showPost)
+}
+
+/** Whoever asks for what has changed since an instant is shown every change: updatedAt moves with whatever is shown. */
+export function checkUpdated({ nowMs }: Stage, before: Post[], after: Post[]): void {
+  for (const post of after) {
+    const was = before.find(({ id }) => id === post.id)
+    if (!was || timeless(was) === timeless(post)) continue
+    if (Math.abs(Date.parse(post.updatedAt) - nowMs) > 1)
+      throw new Broken(`updatedAt stayed ${post.updatedAt} as this came to be: ${timeless(was)} ${timeless(post)}`)
+  }
+}
+
+// Instants move back as time passes.
+function timeless(post: Post): string {
+  return JSON.stringify(post, (_, value) => (typeof value === 'string' && /^\d{4}-.*Z$/.test(value) ? 'then' : value))
+}
