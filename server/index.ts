@@ -25,6 +25,8 @@ import type { Installation } from './trpc.ts'
 const DrainMs = 20_000
 const LeaveMs = 2000 // for a proxy to see on /readyz that it is to send nobody here
 const LastCallsMs = 1000
+const KnocksMs = 500
+const IdleTurnMs = 0.1 // a turn of the event loop with a request in it takes longer
 // Longer than the 60 s of common proxies and clients: whoever is to send next must be the one to close, or it meets a reset.
 const KeepAliveMs = 75_000
 const CheckMs = 5000
@@ -100,11 +102,20 @@ async function untilLeft(server: Server): Promise<void> {
   for (const end = performance.now() + LeaveMs; performance.now() < end && (await connections()) > 0; ) await sleep(50)
 }
 
+// Whoever waits at the door when it closes is reset: so it closes after a turn of the loop in which nobody was let in.
+async function untilNobodyKnocks(): Promise<void> {
+  for (const end = performance.now() + KnocksMs; performance.now() < end; ) {
+    const begun = performance.now()
+    await new Promise((next) => setImmediate(next))
+    if (performance.now() - begun < IdleTurnMs) return
+  }
+}
+
 // What was on its way when the door closed is answered as ever, after a moment with 503.
 async function close(server: Server, refuse: () => void): Promise<void> {
   const cut = setTimeout(() => server.closeAllConnections(), DrainMs)
   const enough = setTimeout(refuse, LastCallsMs)
-  await new Promise((next) => setImmediate(next)) // right after what waits at the door was let in: the rest is reset
+  await untilNobodyKnocks()
   await new Promise((done) => {
     server.close(done)
     server.closeIdleConnections()
