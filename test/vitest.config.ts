@@ -5,7 +5,7 @@ export default defineConfig({
   root: `${import.meta.dirname}/..`,
   test: {
     include: ['test/**/*.test.{ts,tsx}'],
-    exclude: ['test/peers/**'],
+    exclude: ['test/peers/**', 'test/clients/**'], // commands of their own
     globalSetup: 'test/postgres.setup.ts',
     setupFiles: 'test/setup.ts',
     reporters: [new Counts()],
