@@ -1,0 +1,113 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { request } from 'undici'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../processes.ts'
+import { aVideo, free } from '../video.ts'
+import { withPrograms } from './program.ts'
+import { callUntil, type TwoWebs, twoWebsBehind } from './two-webs.ts'
+
+// The real proxies with the examples of docs/deploy, as an operator has them: TLS, two web processes, TRUST_PROXY=1.
+
+const programs = withPrograms('nginx', 'caddy')
+const MiB = 1024 * 1024
+const WrongTries = 5
+
+describe.each(['nginx', 'caddy'] as const)('behind %s', (proxy) => {
+  let w: TwoWebs
+  beforeAll(async () => {
+    if (programs.nginx && programs.caddy)
+      w = await twoWebsBehind(proxy, programs[proxy], { AUTH_RATE_LIMIT: String(WrongTries) })
+  })
+  afterAll(() => w?.end())
+
+  async function call(
+    method: 'GET' | 'POST' | 'PATCH',
+    path: string,
+    json?: unknown,
+    headers = {},
+    dispatcher = w.agent(),
+  ) {
+    const answer = await request(`${w.origin}${path}`, {
+      ...{ method, dispatcher, headers: { authorization: w.key, 'content-type': 'application/json', ...headers } },
+      body: json === undefined ? null : JSON.stringify(json),
+    })
+    return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() }
+  }
+  const aPost = () => ({
+    ...{ type: 'schedule', date: new Date(Date.now() + 86_400_000).toISOString(), content: 'later' },
+    channelIds: [w.channelId],
+  })
+
+  test('both web processes are restarted one after another under continuous calls, and no call fails', async () => {
+    const dispatcher = w.agent()
+    let over = false
+    const isOver = () => over
+    const get = (path: string) =>
+      callUntil(isOver, async () => (await call('GET', path, undefined, {}, dispatcher)).status)
+    const post = async () => (await call('POST', '/public/v1/posts', aPost(), {}, dispatcher)).status
+    const paths = ['/public/v1/me', '/login', '/livez', '/public/v1/me', '/login']
+    const calling = Promise.all([callUntil(isOver, post), ...paths.map(get)])
+    try {
+      for (const i of [0, 1]) {
+        expect(await w.restart(i)).toBe(0)
+        if (proxy === 'caddy') await until(() => w.log().split('host is up').length > i + 1) // as the manual says: it has been seen
+      }
+    } finally {
+      over = true
+    }
+    const [posted, ...read] = await calling
+    process.stdout.write(`${proxy}: ${JSON.stringify({ posted, read })}\n`)
+    expect(read).toEqual(read.map(() => ({ 200: expect.any(Number) })))
+    // nginx asks nobody whether he leaves, and sends no POST twice: one may meet the very instant in which the door closes.
+    const { 201: good = 0, 502: met = 0, ...other } = posted
+    expect({ isGood: good > 20, metAtMost: met <= (proxy === 'nginx' ? 1 : 0), other }).toEqual({
+      isGood: true,
+      metAtMost: true,
+      other: {},
+    })
+  })
+
+  test('a file of 300 MB is passed on while it comes', async () => {
+    const folder = join(w.sites[0]!.dataDir, 'files/temporary')
+    const taken = () => (existsSync(folder) ? readdirSync(folder).map((name) => statSync(join(folder, name)).size) : [])
+    const head = await aVideo('mp4')
+    async function* body() {
+      yield '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+      yield head
+      yield* free(280 * MiB)
+      await until(() => Math.max(...taken()) > 270 * MiB) // or the proxy keeps it back
+      yield* free(20 * MiB)
+      yield '\r\n--x--\r\n'
+    }
+    const answer = await request(`${w.origin}/public/v1/media`, {
+      ...{ method: 'POST', dispatcher: w.agent(), body: Readable.from(body()) },
+      headers: { authorization: w.key, 'content-type': 'multipart/form-data; boundary=x' },
+    })
+    expect(await answer.body.text()).toContain('"id"')
+    expect(answer.statusCode).toBe(201)
+  })
+
+  test('an edit with the ETag that came through compression is taken, and a stale one refused', async () => {
+    const made = JSON.parse((await call('POST', '/public/v1/posts', aPost())).text)
+    const { id } = made[0] ?? made
+    const read = await call('GET', `/public/v1/posts/${id}`, undefined, { 'accept-encoding': 'gzip' })
+    expect(read.headers['content-encoding']).toBe('gzip')
+    const edit = (content: string) =>
+      call('PATCH', `/public/v1/posts/${id}`, { content }, { 'if-match': read.headers.etag })
+    expect((await edit('other')).status).toBe(200)
+    expect((await edit('third')).status).toBe(412)
+  })
+
+  test('callers have limits of their own by the address they call from, whatever they claim', async () => {
+    const wrong = (from: string, headers = {}) =>
+      call('GET', '/public/v1/me', undefined, { authorization: 'wrong', ...headers }, w.agent(from)).then(
+        ({ status }) => status,
+      )
+    for (let i = 0; i < WrongTries; i++) expect(await wrong('127.0.0.2')).toBe(401)
+    expect(await wrong('127.0.0.2')).toBe(429)
+    expect(await wrong('127.0.0.2', { 'x-forwarded-for': '127.0.0.9' })).toBe(429)
+    expect(await wrong('127.0.0.3')).toBe(401)
+  })
+})
