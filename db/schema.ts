@@ -37,6 +37,7 @@ const organisation = () =>
 export const organisations = pgTable('organisations', {
   id: id(),
   name: text().notNull(),
+  suspendedAt: timestamp({ withTimezone: true }), // by an operator: nothing of it is sent, no post or file is taken
   createdAt: createdAt(),
 })
 

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../db/client.ts'
 import type { NotClaimed } from './dispatch.ts'
 import { tell } from './events.ts'
 import { type Claimed, gaveUpError, heldError, json, missedError, ms, preparedCleared } from './ledger.ts'
-import { isStopped } from './pause.ts'
+import { isStopped, isSuspended } from './pause.ts'
 import type { Times } from './times.ts'
 import { underWayOn } from './under-way.ts'
 
@@ -128,7 +128,8 @@ async function claimLocked(tx: Tx, times: Times, owner: string, locked: Seen[]):
   const rows = await tx.execute<Row>(sql`
     with open as materialized (
       select c.*, n.at_once,
-        (c.paused_until > now() or c.paused_at is not null or n.paused_at is not null or ${isStopped}) is true as paused,
+        (c.paused_until > now() or c.paused_at is not null or n.paused_at is not null or ${isSuspended} or ${isStopped}) is true
+          as paused,
         ${underWayOn(sql`c.id`)} as under_way
       from channels c left join networks n on n.name = c.network where c.id = any(${sql.param(locked.map(({ id }) => id))}::uuid[])
     ), taken as materialized (

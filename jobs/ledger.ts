@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
 import { type TheirPost, tellAll } from './events.ts'
-import { isStopped } from './pause.ts'
+import { isStopped, isSuspended } from './pause.ts'
 import type { Times } from './times.ts'
 
 // The state machine of deliveries, as the worker moves it: one SQL statement a transition, its guard in the WHERE, the
@@ -93,8 +93,8 @@ export type Intent = { claimed: Pick<Claimed, 'id' | 'leaseToken'>; prepared: st
 /**
  * Write down what is about to be sent. Must have committed before the first byte leaves. Answers for each in turn.
  *
- * False when the lease is gone or over, or the channel was paused or disconnected meanwhile, or its network or everything
- * was paused: then nothing may be sent.
+ * False when the lease is gone or over, or the channel was paused or disconnected meanwhile, or its organisation, its network or
+ * everything was stopped: then nothing may be sent.
  */
 export async function intend(db: Tx, times: Times, intents: Intent[]): Promise<boolean[]> {
   const rows = await db.execute<{ id: string }>(sql`
@@ -108,7 +108,7 @@ export async function intend(db: Tx, times: Times, intents: Intent[]): Promise<b
       join channels c on c.id = d.channel_id left join networks n on n.name = c.network
       where d.state = 'claimed' and d.lease_token = w.token and d.lease_until > now()
         and c.status = 'active' and (c.paused_until is null or c.paused_until <= now())
-        and c.paused_at is null and n.paused_at is null and not ${isStopped}
+        and c.paused_at is null and n.paused_at is null and not ${isSuspended} and not ${isStopped}
       order by d.id for no key update of d skip locked -- whoever has it locked is taking it away
     ), intended as (
       update deliveries d set
@@ -146,6 +146,12 @@ export const heldError: DeliveryError = {
 export const missedError: DeliveryError = {
   code: 'missed',
   message: 'Its hour was more than a day ago when it could first be sent.',
+  nextStep: 'Send it now or cancel it.',
+}
+/** Its hour passed while an operator had suspended the organisation. */
+export const suspendedError: DeliveryError = {
+  code: 'organisation_suspended',
+  message: 'It was due while your organisation was suspended.',
   nextStep: 'Send it now or cancel it.',
 }
 /** A day of trying was in vain. */

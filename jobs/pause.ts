@@ -13,16 +13,20 @@ export type Reach = { scope: 'all' } | { scope: 'network'; name: string } | { sc
 export const isStopped = sql`(
   not exists (select from installation i where i.paused_at is null and i.restored_at is null and ${isSameDatabase}))`
 
-/** SQL: an operator has stopped the channel `c`, its network or everything, or what was restored is not resumed. */
+/** SQL: an operator has suspended the organisation of the channel `c` (jobs/suspension.ts). */
+export const isSuspended = sql`exists (
+  select from organisations o where o.id = c.organisation_id and o.suspended_at is not null)`
+
+/** SQL: an operator has stopped the channel `c`, its organisation, its network or everything, or what was restored is not resumed. */
 export const isPaused = sql`(
-  c.paused_at is not null
+  c.paused_at is not null or ${isSuspended}
   or exists (select from networks n where n.name = c.network and n.paused_at is not null)
   or ${isStopped})`
 
 /** SQL: the channel `c`, whose network is `n` if it has a row, could take what is due. */
 export const isFree = sql`(
   (c.paused_until is null or c.paused_until <= now()) and c.paused_at is null and n.paused_at is null
-  and ${underWayOn(sql`c.id`)} is null)`
+  and not ${isSuspended} and ${underWayOn(sql`c.id`)} is null)`
 
 /** Stop sending within `reach`; one that is paused already stays so since then. Returns since when. */
 export async function pause(tx: Tx, reach: Reach): Promise<Date> {

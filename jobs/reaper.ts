@@ -3,7 +3,7 @@ import type { Db, Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
 import { tellAll } from './events.ts'
 import { json, leaseCleared, ms } from './ledger.ts'
-import { isStopped } from './pause.ts'
+import { isStopped, isSuspended } from './pause.ts'
 import { type Dead, findDead, forgetDead, isGone, isPastGrace } from './presence.ts'
 import { jobsHeldBy, renewJobs, wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './queue.ts'
 import type { Deps } from './session.ts'
@@ -171,7 +171,7 @@ async function overdueHeads(db: Db, overdueMs: number, which: SQL): Promise<Over
       where d.channel_id = c.id and d.state = 'scheduled' and d.ready_at < now() - ${ms(overdueMs)}
       order by d.ready_at limit 1
     ) h
-    where ${which} and not ${isStopped} and c.paused_at is null
+    where ${which} and not ${isStopped} and not ${isSuspended} and c.paused_at is null
       and (c.paused_until is null or c.paused_until < now() - ${ms(overdueMs)})
       and c.network not in (select name from full_networks)
       and ${underWayOn(sql`c.id`)} is null

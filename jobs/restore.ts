@@ -2,11 +2,8 @@ import { sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Db, Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
+import { putBeforePerson } from './before-person.ts'
 import { currentTimeline, identity, isSameDatabase } from './database-identity.ts'
-import { tell } from './events.ts'
-import { endAttempt, json, leaseCleared, preparedCleared } from './ledger.ts'
-
-const PostsAtOnce = 1000
 
 /**
  * See whether this is the database that the installation last ran on. A dump that was restored, into this database or another
@@ -62,9 +59,7 @@ export async function putPastDueBeforePerson(tx: Tx): Promise<Omit<Restored, 're
     select distinct d.organisation_id as id from deliveries d
     where (select restored_at from installation) is not null and ${isPastDue} order by 1`)
   let needsReview = 0
-  for (const { id } of organisations)
-    for (let posts = await lockPosts(tx, id); posts.length > 0; posts = await lockPosts(tx, id))
-      needsReview += await putBeforePerson(tx, id, posts)
+  for (const { id } of organisations) needsReview += await putBeforePerson(tx, id, asRestored)
   return { needsReview, organisations: organisations.length }
 }
 
@@ -72,35 +67,12 @@ export async function putPastDueBeforePerson(tx: Tx): Promise<Omit<Restored, 're
 const isPastDue = sql`(d.state in ('scheduled', 'claimed', 'held')
   and greatest(d.due_at, d.created_at) <= (select restored_at from installation))`
 
-async function lockPosts(tx: Tx, organisationId: string): Promise<string[]> {
-  const rows = await tx.execute<{ id: string }>(sql`
-    select p.id from posts p where p.organisation_id = ${organisationId} and p.id in (
-      select d.post_id from deliveries d where d.organisation_id = ${organisationId} and ${isPastDue}
-      order by d.post_id limit ${PostsAtOnce})
-    order by p.id for no key update`)
-  return [...rows].map(({ id }) => id)
-}
-
-async function putBeforePerson(tx: Tx, organisationId: string, postIds: string[]): Promise<number> {
-  const settled = await tx.execute(sql`
-    with past as (
-      select d.id from deliveries d where d.post_id = any(${sql.param(postIds)}::uuid[]) and ${isPastDue}
-      order by d.id for no key update
-    ), settled as (
-      update deliveries d set
-        state = 'needs_review', error = ${json(restoredError)}, next_attempt_at = null, ${preparedCleared}, ${leaseCleared}
-      from past where d.id = past.id returning d.id, d.attempt_no
-    ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'lost', message: 'A backup was restored.' })})
-    select id from settled`)
-  await tell(tx, organisationId, postIds)
-  return settled.length
-}
-
 const restoredError: DeliveryError = {
   code: 'restored',
   message: 'It may have gone out between the backup and its restore.',
   nextStep: 'Look at the account yourself, then say whether it is there.',
 }
+const asRestored = { which: isPastDue, error: restoredError, message: 'A backup was restored.' }
 
 /**
  * Whether sending goes on after a failover by itself. It loses nothing only where every commit waited for the standby

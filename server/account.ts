@@ -64,9 +64,9 @@ export const account = router({
       .innerJoin(organisations, eq(organisations.id, memberships.organisationId))
       .where(eq(memberships.accountId, actor.id))
       .orderBy(organisations.name, organisations.id)
-    const { id, name, email, timeZone, organisationId, role } = actor
+    const { id, name, email, timeZone, organisationId, isSuspended, role } = actor
     return {
-      ...{ id, name, email, timeZone, organisationId, role, organisations: theirs },
+      ...{ id, name, email, timeZone, organisationId, isSuspended, role, organisations: theirs },
       isOperator: isOperator(env, email),
     }
   }),

@@ -1,7 +1,7 @@
 import { and, eq, gt, type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
 import type { Env } from '../db/env.ts'
-import { accessTokens, accounts, apiKeys, memberships, type Role, sessions } from '../db/schema.ts'
+import { accessTokens, accounts, apiKeys, memberships, organisations, type Role, sessions } from '../db/schema.ts'
 import type { Scope } from './forms.ts'
 import { type Count, counting, MinuteSeconds } from './rate-limit.ts'
 import { digest, isAccessToken, isApiKey } from './secrets.ts'
@@ -16,14 +16,16 @@ export type Actor =
       timeZone: string
       sessionId: string
       organisationId: string
+      isSuspended: boolean // the organisation, by an operator: it can read
       role: Role
     }
-  | { kind: 'api_key'; id: string; name: string; organisationId: string; scopes: Scope[] }
+  | { kind: 'api_key'; id: string; name: string; organisationId: string; isSuspended: boolean; scopes: Scope[] }
   | {
       kind: 'app' // an access token; `id` is the app's
       id: string
       name: string
       organisationId: string
+      isSuspended: boolean
       grantId: string // the consent that it came from
       scopes: Scope[]
       channelIds: string[] | null // null: all of the organisation
@@ -44,11 +46,13 @@ export async function memberOf(db: Db, sessionToken: string): Promise<Actor | nu
       timeZone: accounts.timeZone,
       sessionId: sessions.id,
       organisationId: sessions.organisationId,
+      isSuspended: sql<boolean>`${organisations.suspendedAt} is not null`,
       role: memberships.role,
       stale: sql<boolean>`${sessions.lastUsedAt} < now() - interval '1 minute'`,
     })
     .from(sessions)
     .innerJoin(accounts, eq(accounts.id, sessions.accountId))
+    .innerJoin(organisations, eq(organisations.id, sessions.organisationId))
     .innerJoin(
       memberships,
       and(eq(memberships.accountId, sessions.accountId), eq(memberships.organisationId, sessions.organisationId)),
@@ -83,33 +87,40 @@ export async function credentialHolder(db: Db, credential: string, isCounted = f
 
 async function keyHolder(db: Db, credential: string, isCounted: boolean): Promise<Holder | null> {
   const holder = sql`
-    select id, name, organisation_id as "organisationId", scopes, ${isStale(sql`last_used_at`)} as stale from api_keys
+    select id, name, organisation_id as "organisationId", ${isOfSuspended(sql`organisation_id`)} as "isSuspended", scopes,
+      ${isStale(sql`last_used_at`)} as stale from api_keys
     where key_hash = ${digest(credential)} and revoked_at is null and (expires_at is null or expires_at > now())`
   const [key] = await db.execute<Found>(withCount(holder, keyColumns, isCounted))
   if (!key) return null
-  const { id, name, organisationId, scopes } = key
+  const { id, name, organisationId, isSuspended, scopes } = key
   if (key.stale) await db.update(apiKeys).set({ lastUsedAt: sql`now()` }).where(eq(apiKeys.id, id))
-  return { actor: { kind: 'api_key', id, name, organisationId, scopes }, count: countIn(key) }
+  return { actor: { kind: 'api_key', id, name, organisationId, isSuspended, scopes }, count: countIn(key) }
 }
 
 // A token ends with its grant and its app, and outlives its approver.
 async function tokenHolder(db: Db, credential: string, isCounted: boolean): Promise<Holder | null> {
   const holder = sql`
-    select t.id as "tokenId", g.id as "grantId", a.id, a.name, t.organisation_id as "organisationId", g.scopes,
-      g.channel_ids as "channelIds", ${isStale(sql`t.last_used_at`)} as stale
+    select t.id as "tokenId", g.id as "grantId", a.id, a.name, t.organisation_id as "organisationId",
+      ${isOfSuspended(sql`t.organisation_id`)} as "isSuspended", g.scopes, g.channel_ids as "channelIds", ${isStale(sql`t.last_used_at`)} as stale
     from access_tokens t join grants g on g.id = t.grant_id join apps a on a.id = t.app_id
     where t.token_hash = ${digest(credential)} and g.revoked_at is null`
   type Token = Found & { tokenId: string; grantId: string; channelIds: string[] | null }
   const [token] = await db.execute<Token>(withCount(holder, tokenColumns, isCounted))
   if (!token) return null
-  const { id, tokenId, name, organisationId, grantId, scopes, channelIds } = token
+  const { id, tokenId, name, organisationId, isSuspended, grantId, scopes, channelIds } = token
   if (token.stale) await db.update(accessTokens).set({ lastUsedAt: sql`now()` }).where(eq(accessTokens.id, tokenId))
-  return { actor: { kind: 'app', id, name, organisationId, grantId, scopes, channelIds }, count: countIn(token) }
+  return {
+    actor: { kind: 'app', id, name, organisationId, isSuspended, grantId, scopes, channelIds },
+    count: countIn(token),
+  }
 }
 
-type Found = { id: string; name: string; organisationId: string; scopes: Scope[]; stale: boolean } & Partial<Count>
+type Found = Pick<Actor, 'id' | 'name' | 'organisationId' | 'isSuspended'> & {
+  scopes: Scope[]
+  stale: boolean
+} & Partial<Count>
 
-const keyColumns = sql`id, name, "organisationId", scopes, stale`
+const keyColumns = sql`id, name, "organisationId", "isSuspended", scopes, stale`
 const tokenColumns = sql`${keyColumns}, "tokenId", "grantId", "channelIds"`
 
 // One statement: this is before every request.
@@ -117,6 +128,10 @@ function withCount(holder: SQL, columns: SQL, isCounted: boolean): SQL {
   if (!isCounted) return holder
   const organisation = sql`select 'organisation:' || "organisationId" from holder`
   return sql`with holder as (${holder}), counted as (${counting(organisation, MinuteSeconds)}) select ${columns}, used, "resetSeconds" from holder, counted`
+}
+
+function isOfSuspended(organisationId: SQL): SQL {
+  return sql`(select suspended_at is not null from organisations o where o.id = ${organisationId})`
 }
 
 function isStale(lastUsedAt: SQL): SQL {

@@ -20,6 +20,7 @@ import { rotateKey } from './key-rotation.ts'
 import { goOnSending, limitNetwork, stopSending } from './pauses.ts'
 import { connectChannel, createAccountFor, resetPassword } from './provisioning.ts'
 import { statusOf } from './status.ts'
+import { suspendOrganisation, unsuspendOrganisation } from './suspension.ts'
 import type { Installation } from './trpc.ts'
 import { typedPassword } from './typed-password.ts'
 
@@ -91,6 +92,16 @@ program
   .command('revoke-key <id>')
   .description('End an API key at once.')
   .action((id) => perform(({ db }) => revokeKey(db, atCommandLine, id)))
+program
+  .command('suspend <organisation>')
+  .description(
+    'Send nothing of an organisation, and take no post or file from it. Its people can read, and its posts are kept.',
+  )
+  .action((id) => perform(({ db }) => suspendOrganisation(db, atCommandLine, id)))
+program
+  .command('unsuspend <organisation>')
+  .description('End a suspension. What was due meanwhile waits for a person; what becomes due from now on goes out.')
+  .action((id) => perform(({ db }) => unsuspendOrganisation(db, atCommandLine, id)))
 program
   .command('overdue')
   .description('Deliveries past their hour that have not gone out, oldest first.')

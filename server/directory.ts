@@ -15,6 +15,7 @@ export type Listed = {
   id: string
   name: string
   createdAt: string
+  suspendedAt: string | null
   people: number
   channels: number // those that are disconnected aside
   scheduledPosts: number
@@ -32,7 +33,7 @@ export async function organisationsIn(db: Db, limit: number, cursor: string | un
       select organisation_id as id, max(published_at) as at from deliveries
       where organisation_id in (select id from listed) group by organisation_id
     )
-    select o.id, o.name, o.created_at as "createdAt", published.at as "lastPublishedAt",
+    select o.id, o.name, o.created_at as "createdAt", o.suspended_at as "suspendedAt", published.at as "lastPublishedAt",
       (select count(*) from memberships m where m.organisation_id = o.id)::int as people,
       (select count(*) from channels c where c.organisation_id = o.id and c.status <> 'disconnected')::int as channels,
       (select count(*) from posts p where p.organisation_id = o.id and p.told = 'SCHEDULED')::int as "scheduledPosts"
@@ -40,7 +41,12 @@ export async function organisationsIn(db: Db, limit: number, cursor: string | un
   return pageOf(
     [...rows],
     limit,
-    (row) => ({ ...row, createdAt: iso(row.createdAt), lastPublishedAt: iso(row.lastPublishedAt) }),
+    (row) => ({
+      ...row,
+      createdAt: iso(row.createdAt),
+      suspendedAt: row.suspendedAt && iso(row.suspendedAt),
+      lastPublishedAt: iso(row.lastPublishedAt),
+    }),
     ({ createdAt, id }) => [iso(createdAt), id],
   )
 }

@@ -9,6 +9,10 @@ const catalogue = {
   unauthenticated: ['UNAUTHORIZED', 'This takes a credential that works.'],
   wrong_password: ['UNAUTHORIZED', 'E-mail and password do not match an account.'],
   insufficient_scope: ['FORBIDDEN', 'The credential lacks a scope.'],
+  organisation_suspended: [
+    'FORBIDDEN',
+    'The operator of this site has suspended your organisation: it can read, and neither posts nor files are taken.',
+  ],
   role_too_low: ['FORBIDDEN', 'Your role in this organisation does not allow this.'],
   signup_closed: ['FORBIDDEN', 'This installation takes no new accounts by itself. Ask its operator for one.'],
   email_reserved: ['FORBIDDEN', 'This e-mail address is reserved for an operator of the installation.'],

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { Env } from '../db/env.ts'
 import { Post, Problem } from './answers.ts'
 import { Failure, type FailureCode, problemFrom } from './errors.ts'
-import { type Scope, scopes } from './forms.ts'
+import { isWriting, type Scope, scopes } from './forms.ts'
 import { webhooksOf } from './openapi-events.ts'
 import { type Json, named, type Schema, type Schemas, schemaOf, without } from './openapi-schemas.ts'
 import { appRouter } from './router.ts'
@@ -164,6 +164,7 @@ function codesOf(route: Route): FailureCode[] {
     'method_not_allowed',
     ...(route.does === null ? [] : ['invalid_request', 'unauthenticated', 'rate_limited', 'internal', 'unavailable']),
     ...(scopeOf(route) ? ['insufficient_scope'] : []),
+    ...(isWriting(scopeOf(route)) ? ['organisation_suspended'] : []),
     ...(route.path.includes(':') ? ['not_found'] : []),
     ...(route.body ? ['body_too_large', 'unsupported_media_type'] : []),
     ...(route.body === 'file' ? ['upload_too_slow'] : []),

@@ -9,7 +9,7 @@ import type { Networks } from '../jobs/networks/registry.ts'
 import type { Outbound } from '../jobs/outbound.ts'
 import { type Actor, isOperator } from './actor.ts'
 import { Failure, unavailable } from './errors.ts'
-import type { Scope } from './forms.ts'
+import { isWriting, type Scope } from './forms.ts'
 import type { Upload } from './uploads.ts'
 
 /** What the process has, the same for each request. */
@@ -82,11 +82,12 @@ export function needs(scope: Scope) {
   })
 }
 
-/** Throws `insufficient_scope` or `role_too_low` unless the actor may do what `scope` stands for. */
+/** Throws `insufficient_scope`, `role_too_low` or `organisation_suspended` unless the actor may do what `scope` stands for. */
 export function demandScope(actor: Actor, scope: Scope): void {
   if (actor.kind === 'member') demandRole(actor.role, roleFor[scope])
   else if (!actor.scopes.includes(scope))
     throw new Failure('insufficient_scope', { detail: `The credential lacks the scope ${scope}.` })
+  if (actor.isSuspended && isWriting(scope)) throw new Failure('organisation_suspended')
 }
 
 const roleFor: Record<Scope, Role> = {

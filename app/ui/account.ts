@@ -14,6 +14,6 @@ export function useZone(): string {
 
 /** What to offer at all: the procedures refuse the rest, whatever a page shows. */
 export function useMay(): { write: boolean; manage: boolean } {
-  const role = useAccount()?.role ?? 'viewer'
-  return { write: role !== 'viewer', manage: mayManage(role) }
+  const { role, isSuspended } = useAccount() ?? { role: 'viewer', isSuspended: false }
+  return { write: role !== 'viewer' && !isSuspended, manage: mayManage(role) }
 }

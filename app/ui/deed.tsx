@@ -35,6 +35,8 @@ const words: Record<string, (subject: ReactNode, reason: unknown) => ReactNode> 
   'channel.access_ended': (channel) => <>ended its access to the account of {channel}</>,
   'channel.access_left': (channel) => <>could not end its access to the account of {channel}</>,
   'post.retried': (channel) => <>had a post sent again on {channel}</>,
+  'organisation.suspended': (organisation) => <>suspended {organisation}</>,
+  'organisation.unsuspended': (organisation) => <>ended the suspension of {organisation}</>,
   'token.issued': () => <>was given access</>,
   'token.revoked': (_app, reason) => (reason ? <>lost its access</> : <>gave its access back</>),
 }

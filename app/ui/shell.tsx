@@ -3,6 +3,7 @@ import { Check, ChevronsUpDown, Gauge, LogOut, Megaphone, Send, Settings } from 
 import { type ReactNode, useEffect, useRef } from 'react'
 import { useAccount } from './account.ts'
 import { Logo } from './logo.tsx'
+import { Warning } from './warning.tsx'
 
 const places = [
   { to: '/', name: 'Posts', icon: Send, under: /^\/($|posts)/ },
@@ -29,9 +30,20 @@ export function Shell({ children }: { children: ReactNode }) {
         tabIndex={-1}
         className="mx-auto w-full max-w-3xl px-4 pb-28 pt-6 md:px-8 md:pb-16 md:pt-10"
       >
+        <Suspended />
         {children}
       </main>
     </div>
+  )
+}
+
+function Suspended() {
+  if (!useAccount()?.isSuspended) return null
+  return (
+    <Warning>
+      The operator of this site has suspended your organisation. You can read everything. Nothing is sent, and no new
+      posts or files are taken. Your posts are kept. Ask the operator what to do.
+    </Warning>
   )
 }
 

@@ -94,6 +94,7 @@ test('an operator lists organisations page by page, with what each has', async (
       id: other.organisationId,
       name: 'Newer Works',
       createdAt,
+      suspendedAt: null,
       people: 1,
       channels: 0,
       scheduledPosts: 0,
@@ -193,4 +194,20 @@ test('what is not there is told in a sentence', async () => {
   expect((await admin('overdue', '--limit', 'x')).refused).toBe('--limit must be a whole number from 1 to 999999.')
   for (const words of [['everything'], ['network'], ['channel'], ['all', 'x']])
     expect((await admin('pause', ...words)).refused).toBe('Type all, network NAME or channel ID.')
+})
+
+test('an operator suspends an organisation and ends that, and its trail has it', async () => {
+  const { organisationId } = await anOrganisation(w.db, 'Suspect Works')
+  const said = { id: organisationId, name: 'Suspect Works' }
+  const suspendedAt = expect.stringMatching(/^\d{4}-.*Z$/)
+  expect((await admin('suspend', organisationId)).said).toEqual({ ...said, suspendedAt })
+  expect((await admin('list', '--limit', '1')).said.data).toMatchObject([{ ...said, suspendedAt }])
+  expect((await admin('status')).said.suspendedOrganisations).toBe(1)
+  expect((await admin('unsuspend', organisationId)).said).toEqual({ ...said, suspendedAt: null, needsReview: 0 })
+  const by = ['operator', 'at the command line', 'Suspect Works']
+  expect(await deeds(organisationId)).toEqual([
+    ['organisation.suspended', ...by],
+    ['organisation.unsuspended', ...by],
+  ])
+  expect((await admin('suspend', w.channelId)).refused).toBe('There is no such organisation.')
 })

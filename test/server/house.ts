@@ -30,6 +30,7 @@ export async function aHouse(w: Web): Promise<House> {
   const [account] = await w.db.select().from(accounts).where(eq(accounts.id, made.accountId))
   const person = {
     kind: 'member',
+    isSuspended: false,
     id: made.accountId,
     name: 'Ada',
     email: account!.email,

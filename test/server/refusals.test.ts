@@ -5,10 +5,12 @@ import { json } from 'node:stream/consumers'
 import { eq, type SQL, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { channels } from '../../db/schema.ts'
+import { atCommandLine } from '../../server/activity.ts'
 import type { FailureCode } from '../../server/errors.ts'
 import { createKey } from '../../server/keys.ts'
 import { type Route, routes } from '../../server/routes.ts'
-import { aPhoto } from '../builders.ts'
+import { suspendOrganisation } from '../../server/suspension.ts'
+import { aKeyOfAllScopes, anOrganisation, aPhoto } from '../builders.ts'
 import { testDatabase } from '../database.ts'
 import { aDoor } from '../door.ts'
 import { startWeb, testSite } from '../processes.ts'
@@ -26,11 +28,15 @@ let limited: string
 let tiny: string
 let away: string
 let broken: string
+let suspended: string
 const ends: (() => Promise<unknown>)[] = []
 beforeAll(async () => {
   d = await readDocument(w)
   limited = await aSite(w.site.databaseUrl, { RATE_LIMIT: '1' })
   tiny = await aSite(w.site.databaseUrl, { STORAGE_QUOTA: '50' })
+  const stopped = await anOrganisation(w.db)
+  suspended = await aKeyOfAllScopes(w.db, stopped)
+  await suspendOrganisation(w.db, atCommandLine, stopped.organisationId)
   const door = await aDoor(w.site.databaseUrl)
   away = await aSite(door.url)
   await door.shut()
@@ -100,6 +106,7 @@ const general: Partial<Record<FailureCode, Provoke>> = {
     ])
     return answers.find(({ status }) => status === 403) ?? answers[0]
   },
+  organisation_suspended: (route) => ask(route, { key: suspended }),
   not_found: (route) => ask(route),
   body_too_large: (route) => ask(route, { json: { x: 'x'.repeat(256 * 1024) } }),
   unsupported_media_type: (route) => ask(route, { body: 'x', headers: { 'content-type': 'text/plain' } }),

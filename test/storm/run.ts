@@ -133,7 +133,15 @@ async function report(
 async function openOrg(db: Db, installation: Installation, secretKey: Buffer, fakes: FakeNetwork[]): Promise<Org> {
   const { organisationId, accountId } = await anOrganisation(db)
   const actor = {
-    ...{ kind: 'member' as const, id: accountId, organisationId, role: 'owner' as const, name: 'Ada', timeZone: 'UTC' },
+    ...{
+      kind: 'member' as const,
+      isSuspended: false,
+      id: accountId,
+      organisationId,
+      role: 'owner' as const,
+      name: 'Ada',
+      timeZone: 'UTC',
+    },
     ...{ email: 'ada@example.org', sessionId: organisationId },
   }
   const token = `good of ${organisationId}`

@@ -1,0 +1,72 @@
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { checkInvariants } from '../../jobs/invariants.ts'
+import { atCommandLine } from '../../server/activity.ts'
+import { suspendOrganisation, unsuspendOrganisation } from '../../server/suspension.ts'
+import { aDelivery, anOrganisation } from '../builders.ts'
+import { until } from '../processes.ts'
+import { claimOne, deliveryOf, intendOne, untilPublished, untilState, type World, world } from '../world.ts'
+
+let w: World
+beforeAll(async () => {
+  w = await world()
+})
+afterAll(() => w.end())
+
+async function due(inMs: number, network = 'keyed', organisationId = w.organisationId) {
+  const channelId = await w.channel(network, undefined, organisationId)
+  return aDelivery(w.db, { organisationId, channelId, dueAt: new Date(Date.now() + inMs) })
+}
+const suspend = () => suspendOrganisation(w.db, atCommandLine, w.organisationId)
+const unsuspend = () => unsuspendOrganisation(w.db, atCommandLine, w.organisationId)
+
+async function expectSound(): Promise<void> {
+  const broken = (await w.db.transaction(checkInvariants)).filter(({ broken }) => broken > 0)
+  expect(broken).toEqual([])
+}
+
+test('nothing of a suspended organisation is claimed or sent, others go on, and on return what was due waits for a person', async () => {
+  const claimedBefore = await due(-1000)
+  const claimed = await claimOne(w.db, 'a worker', claimedBefore)
+  expect(await suspend()).toMatchObject({ id: w.organisationId, suspendedAt: expect.stringMatching(/Z$/) })
+  expect(await intendOne(w.db, claimed!, '{}')).toBe(false)
+
+  const other = await anOrganisation(w.db)
+  const dueLongAgo = await due(-120_000)
+  const dueInAMoment = await due(300)
+  const dueTomorrow = await due(86_400_000)
+  await w.worker()
+  const theirs = await due(-120_000, 'keyed', other.organisationId)
+  await untilPublished(w.db, [theirs])
+  await until(async () => (await deliveryOf(w.db, dueInAMoment)).dueAt! < new Date())
+  const theirLast = await due(0, 'keyed', other.organisationId)
+  await untilPublished(w.db, [theirLast])
+  for (const id of [dueLongAgo, dueInAMoment, dueTomorrow])
+    expect(await deliveryOf(w.db, id)).toMatchObject({ state: 'scheduled', attemptNo: 0 })
+  expect(w.fake.posts.filter(({ token }) => token === `good of ${w.organisationId}`)).toEqual([])
+  await expectSound()
+
+  expect(await unsuspend()).toMatchObject({ suspendedAt: null, needsReview: 3 })
+  for (const id of [claimedBefore, dueLongAgo, dueInAMoment])
+    expect(await deliveryOf(w.db, id)).toMatchObject({
+      state: 'needs_review',
+      error: { code: 'organisation_suspended' },
+    })
+  await w.db.execute(sql`update deliveries set due_at = now() where id = ${dueTomorrow}`)
+  const fresh = await due(0)
+  await untilPublished(w.db, [fresh])
+  await untilState(w.db, dueTomorrow, 'published')
+  await expectSound()
+})
+
+test('saying it twice changes nothing, and who is not suspended loses nothing', async () => {
+  const id = await due(-1000)
+  expect(await unsuspend()).toMatchObject({ suspendedAt: null, needsReview: 0 })
+  await untilPublished(w.db, [id])
+  const { suspendedAt } = await suspend()
+  expect(await suspend()).toMatchObject({ suspendedAt })
+  await unsuspend()
+  const deeds = await w.db.execute(sql`
+    select action from activity where organisation_id = ${w.organisationId} order by at desc limit 2`)
+  expect(deeds.map(({ action }) => action)).toEqual(['organisation.unsuspended', 'organisation.suspended'])
+})
