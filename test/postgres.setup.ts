@@ -1,4 +1,5 @@
 import type { TestProject } from 'vitest/node'
+import type { Postgres } from '../db/postgres.ts'
 import { startCluster } from './cluster.ts'
 
 declare module 'vitest' {
@@ -12,8 +13,13 @@ const NothingSurvives = { fsync: 'off', full_page_writes: 'off', synchronous_com
 let end = async () => {}
 
 /** One PostgreSQL for the whole run, with a migrated database that each test file copies. */
-export async function setup(project: TestProject): Promise<void> {
-  const cluster = await startCluster(NothingSurvives)
+export function setup(project: TestProject): Promise<void> {
+  return provideCluster(project)
+}
+
+/** Start it, of npm's version or an `other`. */
+export async function provideCluster(project: TestProject, other?: Postgres): Promise<void> {
+  const cluster = await startCluster(NothingSurvives, other)
   end = cluster.end
   project.provide('postgres', cluster.server)
 }

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { migrate as applyOurs } from 'drizzle-orm/postgres-js/migrator'
+import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { connect, type Db, unbounded } from '../../db/client.ts'
 import { migrate } from '../../db/migrate.ts'
 import { checkInvariants } from '../../jobs/invariants.ts'
-import { anOrganisation } from '../builders.ts'
 import { testDatabase } from '../database.ts'
 import { fillOrganisation } from '../many-posts.ts'
 import { until } from '../processes.ts'
@@ -45,7 +45,10 @@ afterAll(async () => {
 })
 
 test('posts of the version before get the status that their deliveries say, and stand in the lists of their channels', async () => {
-  const { organisationId } = await anOrganisation(db)
+  const [organisationId, accountId] = [uuidv7(), uuidv7()]
+  await db.execute(sql`insert into organisations (id, name) values (${organisationId}, 'Works')`) // columns of that version
+  await db.execute(sql`
+    insert into accounts (id, name, email, password_hash) values (${accountId}, 'Ada', 'ada@example.org', '')`)
   await fillOrganisation(db, { organisationId, count: Posts, channelCount: 20 })
   await db.execute(sql`update posts set told = null where told = 'DRAFT'`) // never told of
   await db.execute(sql`update posts set told = 'PUBLISHING' where told = 'SCHEDULED'`) // told of while it was being sent

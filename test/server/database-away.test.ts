@@ -92,11 +92,12 @@ test('a change that loses a deadlock has changed nothing, and says when to try a
   expect(made.status).toBe(201)
   const path = `/posts/${made.json.id}`
   const lost = await database.db.transaction(async (tx) => {
+    await tx.execute(sql`set local deadlock_timeout = '1min'`) // the change looks for a deadlock first, so it loses
     await tx.execute(sql`select from graphile_worker._private_jobs for update`)
     const changing = call('PATCH', path, { date: changed })
     const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     await until(async () => (await database.db.execute(waiting)).length > 0)
-    await tx.execute(sql`select from posts where id = ${made.json.id} for update`) // the change waits longer, so it loses
+    await tx.execute(sql`select from posts where id = ${made.json.id} for update`)
     return changing
   })
   expectProblem(lost, 503, 'unavailable')
