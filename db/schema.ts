@@ -34,12 +34,16 @@ const organisation = () =>
     .notNull()
     .references((): AnyPgColumn => organisations.id, { onDelete: 'cascade' })
 
-export const organisations = pgTable('organisations', {
-  id: id(),
-  name: text().notNull(),
-  suspendedAt: timestamp({ withTimezone: true }), // by an operator: nothing of it is sent, no post or file is taken
-  createdAt: createdAt(),
-})
+export const organisations = pgTable(
+  'organisations',
+  {
+    id: id(),
+    name: text().notNull(),
+    suspendedAt: timestamp({ withTimezone: true }), // by an operator: nothing of it is sent, no post or file is taken
+    createdAt: createdAt(),
+  },
+  (t) => [index('organisations_suspended').on(t.id).where(sql`suspended_at is not null`)], // each claim and each call asks
+)
 
 // A person. The one table that belongs to no organisation: what joins them is a membership.
 export const accounts = pgTable(

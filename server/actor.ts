@@ -131,7 +131,7 @@ function withCount(holder: SQL, columns: SQL, isCounted: boolean): SQL {
 }
 
 function isOfSuspended(organisationId: SQL): SQL {
-  return sql`(select suspended_at is not null from organisations o where o.id = ${organisationId})`
+  return sql`exists (select from organisations o where o.id = ${organisationId} and o.suspended_at is not null)`
 }
 
 function isStale(lastUsedAt: SQL): SQL {

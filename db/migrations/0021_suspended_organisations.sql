@@ -1,1 +1,2 @@
-ALTER TABLE "organisations" ADD COLUMN "suspended_at" timestamp with time zone;
+ALTER TABLE "organisations" ADD COLUMN "suspended_at" timestamp with time zone;--> statement-breakpoint
+CREATE INDEX "organisations_suspended" ON "organisations" USING btree ("id") WHERE suspended_at is not null;
