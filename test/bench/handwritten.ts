@@ -90,9 +90,20 @@ const view = `lateral (
   ) s
 ) v`
 
+// The newest of each status, each from the index, and of those the newest.
 export const posts = `
-  select p.*, v.* from posts p, ${view} where p.organisation_id = $1
-  order by p.date desc nulls last, p.id desc limit $2`
+  with found as materialized (
+    select piece.id, piece.date from unnest(array['DRAFT', 'SCHEDULED', 'PUBLISHING', 'PUBLISHED', 'PARTIALLY_PUBLISHED', 'HELD', 'FAILED',
+      'NEEDS_REVIEW', 'CANCELLED']) status, lateral (
+        (select p.id, p.date from posts p where p.organisation_id = $1 and p.told = status and p.date is not null
+          order by p.date desc, p.id desc limit $2)
+        union all
+        (select p.id, p.date from posts p where p.organisation_id = $1 and p.told = status and p.date is null
+          order by p.id desc limit $2)) piece
+    order by piece.date desc nulls last, piece.id desc limit $2
+  )
+  select p.*, v.* from found f join posts p on p.id = f.id and p.organisation_id = $1, ${view}
+  order by p.date desc nulls last, p.id desc`
 
 export const tell = `
   with seen as (
