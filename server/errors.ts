@@ -11,7 +11,7 @@ const catalogue = {
   insufficient_scope: ['FORBIDDEN', 'The credential lacks a scope.'],
   organisation_suspended: [
     'FORBIDDEN',
-    'The operator of this site has suspended your organisation: it can read, and neither posts nor files are taken.',
+    'The operator of this site has suspended your organisation. It can read, but not make or change posts and files.',
   ],
   role_too_low: ['FORBIDDEN', 'Your role in this organisation does not allow this.'],
   signup_closed: ['FORBIDDEN', 'This installation takes no new accounts by itself. Ask its operator for one.'],

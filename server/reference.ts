@@ -187,7 +187,7 @@ const cures: Partial<Record<FailureCode, string>> = {
     'Send the key or token as the value of the Authorization header, whole and unchanged. If it was revoked, has expired or its app was deleted, make another; `detail` says which it looks like.',
   insufficient_scope: 'Make a key with the scope that `detail` names, or ask for it when your app is authorised.',
   organisation_suspended:
-    'Nothing that you send differently helps: its owner has to ask the operator of the site. Reading works, and posts that were accepted are kept.',
+    'Ask the operator of the site: no other request helps. Reading works, and accepted posts are kept.',
   not_found:
     'Check the id, and that it is of the organisation whose credential you send. What is not yours looks the same.',
   method_not_allowed: 'Use one of the methods in the Allow header.',
