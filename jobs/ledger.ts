@@ -151,8 +151,14 @@ export const missedError: DeliveryError = {
 /** Its hour passed while an operator had suspended the organisation. */
 export const suspendedError: DeliveryError = {
   code: 'organisation_suspended',
-  message: 'It was due while your organisation was suspended.',
+  message: 'It could not be sent while your organisation was suspended.',
   nextStep: 'Send it now or cancel it.',
+}
+/** The same, where an attempt before the suspension may have sent it. */
+export const suspendedMaybeOutError: DeliveryError = {
+  code: 'organisation_suspended',
+  message: 'It may have been sent already; then your organisation was suspended.',
+  nextStep: 'Look at the account yourself, then say whether it is there.',
 }
 /** A day of trying was in vain. */
 export const gaveUpError: DeliveryError = {

@@ -55,7 +55,7 @@ export async function resume(tx: Tx, reach: Reach): Promise<number> {
   else if (reach.scope === 'network')
     await tx.execute(sql`update networks set paused_at = null where name = ${reach.name}`)
   else await tx.execute(sql`update channels set paused_at = null where id = ${reach.id}`)
-  return wakeDue(tx, reach)
+  return wakeDue(tx, within(reach))
 }
 
 /** Let all workers together send at most `atOnce` posts to a network at the same time; null: as many as they can. */
@@ -63,14 +63,14 @@ export async function limit(tx: Tx, network: string, atOnce: number | null): Pro
   await tx.execute(sql`
     insert into networks (name, at_once) values (${network}, ${atOnce})
     on conflict (name) do update set at_once = excluded.at_once`)
-  await wakeDue(tx, { scope: 'network', name: network })
+  await wakeDue(tx, within({ scope: 'network', name: network }))
 }
 
-// The wake-ups of what became due meanwhile are used up.
-async function wakeDue(tx: Tx, reach: Reach): Promise<number> {
+/** Wake what is due on the channels `c` that `which` (SQL) chooses: the wake-ups of what became due meanwhile are used up. Returns on how many. */
+export async function wakeDue(tx: Tx, which: SQL): Promise<number> {
   const due = await tx.execute<{ channelId: string }>(sql`
     select distinct d.channel_id as "channelId" from deliveries d join channels c on c.id = d.channel_id
-    where d.state = 'scheduled' and d.ready_at <= now() and ${within(reach)}`)
+    where d.state = 'scheduled' and d.ready_at <= now() and ${which}`)
   await wakeChannels(
     tx,
     [...due].map(({ channelId }) => channelId),

@@ -86,9 +86,10 @@ export const Channel = z
     handle: z.string().nullable(),
     url: z.string().nullable(),
     picture: z.string().nullable().meta({ description: 'Address of our copy of the account’s picture.' }),
-    status: z
-      .enum(channelStatuses)
-      .meta({ description: 'PAUSED: the operator has stopped what would go out. Posts are taken, and wait.' }),
+    status: z.enum(channelStatuses).meta({
+      description:
+        'PAUSED: the operator has stopped what would go out, here or for the whole organisation. Its posts wait.',
+    }),
     limits: Limits,
     connectedAt: Instant,
   })

@@ -52,7 +52,9 @@ export async function organisationsIn(db: Db, limit: number, cursor: string | un
 }
 
 /** Something that was found, and whose it is; an account belongs to as many organisations as it is listed with. */
-export type Thing = { kind: string; id: string; name: string | null; organisation: { id: string; name: string } | null }
+export type Thing = { kind: string; id: string; name: string | null; organisation: Whose | null }
+
+type Whose = { id: string; name: string; suspendedAt: string | null }
 
 /**
  * What `text` may be: the id of anything, an e-mail address, a part of a name (of an organisation, a person, a channel, a key), an
@@ -63,7 +65,7 @@ export async function find(db: Db, text: string): Promise<Thing[]> {
   const named = sql`strpos(lower(name), ${text.toLowerCase()}) > 0`
   const key = isApiKey(text) ? sql`key_hash = ${digest(text)}` : sql`last4 = ${text}`
   const rows = await db.execute<Thing>(sql`
-    select kind, found.id, found.name, case when o.id is not null then json_build_object('id', o.id, 'name', o.name) end as organisation
+    select kind, found.id, found.name, case when o.id is not null then json_build_object('id', o.id, 'name', o.name, 'suspendedAt', o.suspended_at) end as organisation
     from (
       (select 'organisation' as kind, id, name, id as organisation_id from organisations where ${id} or ${named} limit ${FoundAtMost})
       union all (select 'account', a.id, a.email, m.organisation_id
@@ -79,7 +81,10 @@ export async function find(db: Db, text: string): Promise<Thing[]> {
       union all (select 'app', id, name, organisation_id from apps where ${id} or ${named} or client_id = ${text} limit ${FoundAtMost})
     ) found left join organisations o on o.id = found.organisation_id
     order by kind, found.name, found.id`)
-  return [...rows]
+  return [...rows].map(({ organisation, ...thing }) => ({
+    ...thing,
+    organisation: organisation && { ...organisation, suspendedAt: iso(organisation.suspendedAt) },
+  }))
 }
 
 // By its index, for there may be millions. What is no id finds none.

@@ -22,7 +22,10 @@ const catalogue = {
   email_taken: ['CONFLICT', 'There is an account with this e-mail address already.'],
   post_already_publishing: ['CONFLICT', 'This post is being sent, or may be out there already.'],
   post_failed: ['CONFLICT', 'This post has failed: retry it or cancel it.'],
-  post_needs_review: ['CONFLICT', 'Nobody knows whether this post went out: say so first, or cancel it there.'],
+  post_needs_review: [
+    'CONFLICT',
+    'A person must decide on this post first: say whether it is there, send it or cancel it.',
+  ],
   post_already_published: ['CONFLICT', 'This post has been published.'],
   post_already_cancelled: ['CONFLICT', 'This post was cancelled.'],
   nothing_to_retry: ['CONFLICT', 'Nothing of this post has failed.'],

@@ -7,7 +7,7 @@ import { Failure, problemFrom } from './errors.ts'
 import { untilGone } from './leaving.ts'
 import { discardRest, receiveFile, UploadPace } from './request-body.ts'
 import { apiFor } from './router.ts'
-import type { Installation } from './trpc.ts'
+import { demandScope, type Installation } from './trpc.ts'
 import { beginUpload } from './uploads.ts'
 
 type Response = express.Response
@@ -102,6 +102,7 @@ export async function takeFile(
   try {
     if (!member)
       throw new Failure('unauthenticated', { detail: 'You are signed out. Sign in in another tab, and try again.' })
+    demandScope(member, 'media:write') // before anything is received
     await using upload = beginUpload(installation, member.organisationId)
     await using file = await receiveFile(installation.files, req, UploadPace, upload.reserve)
     const context = { ...installation, actor: member, log: req.log, address: addressOf(req), idempotency: null, upload }

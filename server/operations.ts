@@ -31,15 +31,16 @@ export const operations = router({
 
 /** Whether anything is sent, by whom, what waits, and how late posts went out. */
 export async function overviewOf(db: Db) {
-  const [stopped, workers, counted, networks, paused, lateness] = await Promise.all([
+  const [stopped, workers, counted, networks, paused, suspended, lateness] = await Promise.all([
     stoppedIn(db),
     workersOf(db),
     countsOf(db),
     networksOf(db),
     pausedChannelsOf(db),
+    suspendedOf(db),
     latenessOf(db),
   ])
-  return { ...stopped, workers, ...counted, networks, ...paused, lateness }
+  return { ...stopped, workers, ...counted, networks, ...paused, ...suspended, lateness }
 }
 
 type StuckKind = (typeof stuckKinds)[number]
@@ -63,14 +64,15 @@ export type Stuck = {
   error: DeliveryError | null
   isWakeable: boolean
   organisation: string
-  channel: { id: string; name: string; network: string; isPaused: boolean }
+  channel: { id: string; name: string; network: string; isPaused: boolean; isSuspended: boolean }
 }
 
 async function stuckIn(tx: Tx, { kind, limit, cursor }: z.output<typeof ListStuck>): Promise<Page<Stuck>> {
   const rows = await tx.execute<Stuck>(sql`
     select d.id, d.state, d.due_at as "dueAt", case when d.state = 'uncertain' then d.look_at else d.next_attempt_at end as "nextAttemptAt",
       d.attempt_no as attempts, d.crash_count as crashes, d.error, ${isWakeable} as "isWakeable", o.name as organisation,
-      json_build_object('id', c.id, 'name', c.name, 'network', c.network, 'isPaused', c.paused_at is not null) as channel
+      json_build_object('id', c.id, 'name', c.name, 'network', c.network, 'isPaused', c.paused_at is not null,
+        'isSuspended', o.suspended_at is not null) as channel
     from ${oldestStuck(kind, limit + 1, cursor)} d
     join channels c on c.id = d.channel_id join organisations o on o.id = d.organisation_id
     order by d.due_at, d.id`)
@@ -173,6 +175,19 @@ async function pausedChannelsOf(tx: Tx): Promise<{ pausedChannels: PausedChannel
     where c.paused_at is not null order by c.paused_at, c.id limit ${PausedShown}`)
   const pausedChannels = [...rows].map(({ count, ...channel }) => ({ ...channel, pausedAt: iso(channel.pausedAt) }))
   return { pausedChannels, pausedChannelCount: rows[0]?.count ?? 0 }
+}
+
+/** An organisation that an operator has suspended, the longest first. */
+export type SuspendedOrganisation = { id: string; name: string; suspendedAt: string }
+
+type Suspended = { suspendedOrganisations: SuspendedOrganisation[]; suspendedOrganisationCount: number }
+
+async function suspendedOf(tx: Tx): Promise<Suspended> {
+  const rows = await tx.execute<SuspendedOrganisation & { count: number }>(sql`
+    select id, name, suspended_at as "suspendedAt", count(*) over ()::int as count from organisations
+    where suspended_at is not null order by suspended_at, id limit ${PausedShown}`)
+  const suspendedOrganisations = [...rows].map(({ count, ...row }) => ({ ...row, suspendedAt: iso(row.suspendedAt) }))
+  return { suspendedOrganisations, suspendedOrganisationCount: rows[0]?.count ?? 0 }
 }
 
 /** Half an hour of all workers: each number is that of its worst minute but for the counts, which are sums. */

@@ -23,8 +23,8 @@ export function stopSending(
   })
 }
 
-/** What is paused still, here and there. */
-export type Paused = { all: boolean; networks: string[]; channels: number }
+/** What is paused still, here and there; `organisations`: those that are suspended. */
+export type Paused = { all: boolean; networks: string[]; channels: number; organisations: number }
 
 /** `channelsDue`: how many have something due. `within`: the wider pause that still keeps what was resumed. */
 export type Resumed = { resumed: Reach; channelsDue: number; stillPaused: Paused; within: 'all' | 'network' | null }
@@ -91,6 +91,7 @@ async function pausedIn(tx: Tx): Promise<Paused> {
   const [row] = await tx.execute<Paused>(sql`
     select exists (select from installation where paused_at is not null or restored_at is not null) as all,
       array(select name from networks where paused_at is not null order by name) as networks,
-      (select count(*)::int from channels where paused_at is not null) as channels`)
+      (select count(*)::int from channels where paused_at is not null) as channels,
+      (select count(*)::int from organisations where suspended_at is not null) as organisations`)
   return row!
 }

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { type Db, isDatabaseAway, isPassing, sqlStateOf } from '../db/client.ts'
 import { isMigrated } from '../db/migrate.ts'
 import { type Prober, TooLate } from '../db/prober.ts'
@@ -51,14 +51,15 @@ async function stateOf(prober: Prober): Promise<State> {
   }
 }
 
-const LookAtMost = 1000 // of what is due; those of paused channels may come first
+const LookAtMost = 1000 // of what is due, from either end: those of paused channels or of a suspended organisation may fill one
+
+const dueFrom = (end: SQL) => sql`(
+  select channel_id, ready_at from deliveries where state = 'scheduled' and ready_at < now() - interval '1 minute'
+  order by ready_at ${end} limit ${sql.raw(String(LookAtMost))})`
 
 async function standstillIn(db: Db): Promise<string | null> {
   const [seen] = await db.execute<{ since: string | null; alive: number; isStopped: boolean }>(sql`
-    with due as (
-      select channel_id, ready_at from deliveries where state = 'scheduled' and ready_at < now() - interval '1 minute'
-      order by ready_at limit ${sql.raw(String(LookAtMost))}
-    )
+    with due as (${dueFrom(sql`asc`)} union all ${dueFrom(sql`desc`)})
     select
       (select min(greatest(d.ready_at, c.paused_until)) from due d
         join channels c on c.id = d.channel_id left join networks n on n.name = c.network

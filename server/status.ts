@@ -9,13 +9,11 @@ export async function statusOf(db: Db) {
     postgres: string
     migrations: number
     organisations: number
-    suspendedOrganisations: number
     storedBytes: number
   }>(sql`
     select current_setting('server_version') as postgres,
       (select count(*) from drizzle.__drizzle_migrations)::int as migrations,
       (select count(*) from organisations)::int as organisations,
-      (select count(*) from organisations where suspended_at is not null)::int as "suspendedOrganisations",
       (select coalesce(sum(bytes), 0) from media)::float8 as "storedBytes"`)
   const { lateness: _halfHours, ...overview } = await overviewOf(db)
   return { version, ...row!, ...overview }

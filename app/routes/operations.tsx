@@ -13,6 +13,7 @@ import { Notice } from '../ui/notice.tsx'
 import { Card, PageHead } from '../ui/page.tsx'
 import { Sending } from '../ui/sending.tsx'
 import { Stuck } from '../ui/stuck.tsx'
+import { SuspendedOrganisations } from '../ui/suspended-organisations.tsx'
 import { Workers } from '../ui/workers.tsx'
 
 export const meta: MetaFunction = () => [{ title: 'Operations · Punctual' }]
@@ -37,7 +38,7 @@ const saids: Record<string, string> = {
   resume: 'It goes on: what is due goes out now.',
   resume_in_all: 'It goes on once everything does: that is still stopped.',
   resume_in_network: 'It goes on once its network does: that is still paused.',
-  resume_in_part: 'It goes on, but what is paused below stays so.',
+  resume_in_part: 'It goes on, but what is paused or suspended below stays so.',
   retry: 'It is sent again now.',
   wake: 'The workers are woken for it.',
 }
@@ -65,9 +66,10 @@ export async function action(args: ActionFunctionArgs) {
   throw json({ detail: 'This form is not one of ours.' }, 400)
 }
 
-function saidOf({ resumed, within, stillPaused: { networks, channels } }: Resumed): string {
+function saidOf({ resumed, within, stillPaused: { networks, channels, organisations } }: Resumed): string {
   if (within) return `resume_in_${within}`
-  return resumed.scope === 'all' && (networks.length > 0 || channels > 0) ? 'resume_in_part' : 'resume'
+  const isInPart = networks.length > 0 || channels > 0 || organisations > 0
+  return resumed.scope === 'all' && isInPart ? 'resume_in_part' : 'resume'
 }
 
 /** To whoever is no operator this page is one that is not there. */
@@ -92,6 +94,7 @@ export default function Operations() {
         <Stuck />
         <Networks />
         <PausedChannels />
+        <SuspendedOrganisations />
         <States />
       </div>
     </>

@@ -2,7 +2,7 @@ import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFuncti
 import { useLoaderData } from '@remix-run/react'
 import { allChannels, formOf, shown, signedIn } from '../api.ts'
 import { compose } from '../compose.ts'
-import { useMay } from '../ui/account.ts'
+import { useAccount, useMay } from '../ui/account.ts'
 import { Composer } from '../ui/composer.tsx'
 import { PageHead } from '../ui/page.tsx'
 import { nextHour } from '../zone.ts'
@@ -28,6 +28,9 @@ export async function action(args: ActionFunctionArgs) {
 export default function NewPost() {
   const { channels, media, start } = useLoaderData<typeof loader>()
   const { write } = useMay()
+  const isSuspended = useAccount()?.isSuspended
+  if (isSuspended)
+    return <PageHead title="New post" lead="No new post is taken while your organisation is suspended." />
   if (!write) return <PageHead title="New post" lead="Your role in this organisation is to look, not to write." />
   return (
     <>

@@ -64,6 +64,7 @@ function StuckShown({ delivery }: { delivery: StuckDelivery }) {
             </>
           ) : null}
           {channel.isPaused ? ' · its channel is paused' : ''}
+          {channel.isSuspended ? ' · its organisation is suspended' : ''}
         </p>
         {error ? (
           <p className="mt-1 break-words text-sm">

@@ -4,6 +4,9 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../db/client.ts'
 import { showPresence } from '../../jobs/presence.ts'
+import { atCommandLine } from '../../server/activity.ts'
+import { suspendOrganisation, unsuspendOrganisation } from '../../server/suspension.ts'
+import { anOrganisation } from '../builders.ts'
 import { deliveryOf } from '../world.ts'
 import { type BrowserSite, browserSite, connectFeed, signUp, withChromium } from './browser.ts'
 import { aDayOfMinutes, Operator, signInOperator, troubles } from './installation.ts'
@@ -45,7 +48,7 @@ test('an operator stops everything and lets it go on: what is due then goes out'
   const post = page.url()
   await page.goto('/operations')
   await press('Resume')
-  await page.getByText('It goes on, but what is paused below stays so.').waitFor()
+  await page.getByText('It goes on, but what is paused or suspended below stays so.').waitFor()
   await page.goto(post)
   await page.getByRole('status').getByText('Published').waitFor()
 })
@@ -56,6 +59,17 @@ test('a restored backup is said to be one, with what to do, and resuming ends it
   await page.getByText('This database is a backup that was restored').waitFor()
   await press('Resume')
   await page.getByText('The workers send what is due.').waitFor()
+})
+
+test('a suspended organisation is named until its suspension ends', async () => {
+  const { organisationId } = await anOrganisation(here.db, 'Quiet Works')
+  await suspendOrganisation(here.db, atCommandLine, organisationId)
+  await page.goto('/operations')
+  await page.getByRole('heading', { name: 'Suspended organisations' }).waitFor()
+  expect(await row('Quiet Works').textContent()).toContain(organisationId)
+  await unsuspendOrganisation(here.db, atCommandLine, organisationId)
+  await page.goto('/operations')
+  expect(await page.getByText('Quiet Works').count()).toBe(0)
 })
 
 test('to everybody else the page is one that is not there', async () => {
@@ -143,7 +157,7 @@ test('a network and a channel are paused and resumed, and the channel’s organi
   await row(stuck.uncertain).getByRole('button', { name: 'Resume channel' }).click()
   await page.getByText('It goes on once everything does: that is still stopped.').waitFor()
   await press('Resume')
-  await page.getByText('It goes on, but what is paused below stays so.').waitFor()
+  await page.getByText('It goes on, but what is paused or suspended below stays so.').waitFor()
   await row(stuck.uncertain).getByRole('button', { name: 'Pause channel' }).click()
   await row(stuck.uncertain).getByRole('button', { name: 'Resume channel' }).click()
   await page.getByText('It goes on once its network does: that is still paused.').waitFor()

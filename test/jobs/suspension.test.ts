@@ -20,6 +20,11 @@ async function due(inMs: number, network = 'keyed', organisationId = w.organisat
 const suspend = () => suspendOrganisation(w.db, atCommandLine, w.organisationId)
 const unsuspend = () => unsuspendOrganisation(w.db, atCommandLine, w.organisationId)
 
+async function begunMinutesAgo(minutes: number): Promise<void> {
+  await w.db.execute(sql`
+    update organisations set suspended_at = now() - ${minutes} * interval '1 minute' where id = ${w.organisationId}`)
+}
+
 async function expectSound(): Promise<void> {
   const broken = (await w.db.transaction(checkInvariants)).filter(({ broken }) => broken > 0)
   expect(broken).toEqual([])
@@ -46,6 +51,8 @@ test('nothing of a suspended organisation is claimed or sent, others go on, and 
   expect(w.fake.posts.filter(({ token }) => token === `good of ${w.organisationId}`)).toEqual([])
   await expectSound()
 
+  await untilState(w.db, claimedBefore, 'scheduled') // nobody had it any more
+  await begunMinutesAgo(1.5)
   expect(await unsuspend()).toMatchObject({ suspendedAt: null, needsReview: 3 })
   for (const id of [claimedBefore, dueLongAgo, dueInAMoment])
     expect(await deliveryOf(w.db, id)).toMatchObject({
@@ -57,6 +64,35 @@ test('nothing of a suspended organisation is claimed or sent, others go on, and 
   await untilPublished(w.db, [fresh])
   await untilState(w.db, dueTomorrow, 'published')
   await expectSound()
+})
+
+test('on return what may be out already is said to be so, and what was held before the suspension stays held', async () => {
+  await suspend()
+  await begunMinutesAgo(2)
+  const maybeOut = await due(-200_000)
+  const heldBefore = await due(-200_000)
+  const heldMeanwhile = await due(-60_000)
+  await w.db.execute(sql`update deliveries set maybe_out = true, prepared = '{}' where id = ${maybeOut}`)
+  await w.db.execute(sql`update deliveries set state = 'held' where id in (${heldBefore}, ${heldMeanwhile})`)
+  expect(await unsuspend()).toMatchObject({ needsReview: 2 })
+  const code = 'organisation_suspended'
+  expect(await deliveryOf(w.db, maybeOut)).toMatchObject({
+    state: 'needs_review',
+    error: { code, nextStep: 'Look at the account yourself, then say whether it is there.' },
+  })
+  expect(await deliveryOf(w.db, heldMeanwhile)).toMatchObject({
+    state: 'needs_review',
+    error: { code, nextStep: 'Send it now or cancel it.' },
+  })
+  expect(await deliveryOf(w.db, heldBefore)).toMatchObject({ state: 'held' })
+})
+
+test('a suspension of a moment puts nothing before a person: what waited goes out, and the workers are woken for it', async () => {
+  await suspend()
+  const id = await due(-1000)
+  await w.db.execute(sql`delete from graphile_worker._private_jobs`) // its wake-up is used up
+  expect(await unsuspend()).toMatchObject({ needsReview: 0 })
+  await untilPublished(w.db, [id])
 })
 
 test('saying it twice changes nothing, and who is not suspended loses nothing', async () => {

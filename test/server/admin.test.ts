@@ -7,7 +7,7 @@ import { eq } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { variablesWith } from '../../db/env.ts'
 import { accounts, activity, deliveries, posts } from '../../db/schema.ts'
-import { aDelivery, anOrganisation } from '../builders.ts'
+import { aChannel, aDelivery, anOrganisation } from '../builders.ts'
 import { webWithChannel } from './web.ts'
 
 const w = webWithChannel()
@@ -45,9 +45,14 @@ test('an operator finds a late delivery, sees all of it by its id and all of its
   const id = await aDelivery(w.db, { organisationId, channelId, dueAt: new Date(Date.now() - 60_000) })
   const [row] = await w.db.select().from(deliveries).where(eq(deliveries.id, id))
   const { postId } = row!
-  expect((await admin('overdue')).said).toMatchObject([{ id, postId, state: 'scheduled' }])
+  expect((await admin('overdue')).said).toMatchObject([{ id, postId, state: 'scheduled', isSuspended: false }])
   const shown = (await admin('show', id)).said
-  expect(shown).toMatchObject({ delivery: { id }, attempts: [], channel: { network: 'feed' } })
+  expect(shown).toMatchObject({
+    delivery: { id },
+    attempts: [],
+    channel: { network: 'feed' },
+    organisation: { id: organisationId },
+  })
   expect(JSON.stringify(shown)).not.toContain('credential"')
   expect((await admin('show', postId)).said).toEqual({ deliveries: [shown] })
   await w.db.update(deliveries).set({ state: 'failed' }).where(eq(deliveries.id, id))
@@ -64,12 +69,12 @@ test('an operator pauses a channel, a network and all, and resumes each; the cha
   const network = { scope: 'network', name: 'mastodon' }
   expect((await admin('pause', 'network', 'mastodon')).said).toEqual({ paused: network, since: instant })
   expect((await admin('pause')).said).toEqual({ paused: { scope: 'all' }, since: instant })
-  const stillPaused = { all: false, networks: ['mastodon'], channels: 1 }
+  const stillPaused = { all: false, networks: ['mastodon'], channels: 1, organisations: 0 }
   expect((await admin('resume')).said).toMatchObject({ resumed: { scope: 'all' }, stillPaused })
   expect((await admin('resume', 'network', 'mastodon')).said).toMatchObject({ resumed: network })
   expect((await admin('resume', 'channel', channelId)).said).toMatchObject({
     ...{ resumed: channel, channelsDue: expect.any(Number) },
-    stillPaused: { all: false, networks: [], channels: 0 },
+    stillPaused: { all: false, networks: [], channels: 0, organisations: 0 },
   })
   const ofPauses = (await deeds()).filter((deed) => /^channel/.test((deed as string[])[0]!))
   expect(ofPauses).toEqual([
@@ -113,11 +118,13 @@ test('an operator lists organisations page by page, with what each has', async (
 test('an operator finds what something is and whose, by id, address, name or the end of a key, and ends the key', async () => {
   const { organisationId, channelId } = w
   const { organisationId: findable, accountId, key } = await anOrganisation(w.db, 'Findable Works')
-  const organisation = { id: findable, name: 'Findable Works' }
+  const organisation = { id: findable, name: 'Findable Works', suspendedAt: null }
   const [account] = await w.db.select().from(accounts).where(eq(accounts.id, accountId))
   const person = { kind: 'account', id: accountId, name: account!.email, organisation }
   expect((await admin('find', account!.email.toUpperCase())).said).toEqual([person])
-  expect((await admin('find', 'findable')).said).toEqual([{ kind: 'organisation', ...organisation, organisation }])
+  expect((await admin('find', 'findable')).said).toEqual([
+    { kind: 'organisation', id: findable, name: 'Findable Works', organisation },
+  ])
   expect((await admin('find', channelId)).said).toMatchObject([
     { kind: 'channel', organisation: { id: organisationId } },
   ])
@@ -196,13 +203,30 @@ test('what is not there is told in a sentence', async () => {
     expect((await admin('pause', ...words)).refused).toBe('Type all, network NAME or channel ID.')
 })
 
+test('what a suspended organisation has due is listed as such, and no operator sends it again', async () => {
+  const { organisationId } = await anOrganisation(w.db, 'Waiting Works')
+  const channelId = await aChannel(w.db, w.site.secretKey, { organisationId, network: 'feed' })
+  const id = await aDelivery(w.db, { organisationId, channelId, dueAt: new Date(Date.now() - 60_000) })
+  await admin('suspend', organisationId)
+  expect((await admin('overdue')).said).toContainEqual(expect.objectContaining({ id, isSuspended: true }))
+  await w.db.update(deliveries).set({ state: 'failed' }).where(eq(deliveries.id, id))
+  expect((await admin('retry', id)).refused).toBe(
+    `Its organisation is suspended. End that first: npm run admin -- unsuspend ${organisationId}.`,
+  )
+  await admin('unsuspend', organisationId)
+  expect((await admin('retry', id)).said).toMatchObject({ status: 'SCHEDULED' })
+  await forget(id)
+})
+
 test('an operator suspends an organisation and ends that, and its trail has it', async () => {
   const { organisationId } = await anOrganisation(w.db, 'Suspect Works')
   const said = { id: organisationId, name: 'Suspect Works' }
   const suspendedAt = expect.stringMatching(/^\d{4}-.*Z$/)
   expect((await admin('suspend', organisationId)).said).toEqual({ ...said, suspendedAt })
   expect((await admin('list', '--limit', '1')).said.data).toMatchObject([{ ...said, suspendedAt }])
-  expect((await admin('status')).said.suspendedOrganisations).toBe(1)
+  expect((await admin('status')).said.suspendedOrganisations).toEqual([{ ...said, suspendedAt }])
+  expect((await admin('find', organisationId)).said).toMatchObject([{ organisation: { ...said, suspendedAt } }])
+  expect((await admin('resume')).said.stillPaused).toMatchObject({ organisations: 1 })
   expect((await admin('unsuspend', organisationId)).said).toEqual({ ...said, suspendedAt: null, needsReview: 0 })
   const by = ['operator', 'at the command line', 'Suspect Works']
   expect(await deeds(organisationId)).toEqual([

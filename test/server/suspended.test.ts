@@ -1,8 +1,10 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { atCommandLine } from '../../server/activity.ts'
 import { suspendOrganisation, unsuspendOrganisation } from '../../server/suspension.ts'
-import { aKeyOfAllScopes, anOrganisation } from '../builders.ts'
+import { aChannel, aKeyOfAllScopes, anOrganisation, someDeliveries } from '../builders.ts'
 import { aBrowser } from './browser.ts'
 import { callApi, expectProblem, webWithChannel } from './web.ts'
 
@@ -43,6 +45,21 @@ test('a suspended organisation reads, and makes, changes and uploads nothing, un
   expect((await w.call('PATCH', path, { json: { content: 'other' } })).status).toBe(200)
 })
 
+test('what a suspended organisation has due is no standstill, and hides none', async () => {
+  const ready = async () => (await fetch(`${w.site.appUrl}/readyz`)).text()
+  const suspended = await anOrganisation(w.db)
+  await suspendOrganisation(w.db, atCommandLine, suspended.organisationId)
+  const due = async ({ organisationId }: { organisationId: string }, count: number, minutesAgo: number) => {
+    const channelId = await aChannel(w.db, w.site.secretKey, { organisationId, network: 'feed' })
+    const dueAt = new Date(Date.now() - minutesAgo * 60_000)
+    return someDeliveries(w.db, Array(count).fill({ organisationId, channelId, dueAt }))
+  }
+  await due(suspended, 1100, 60)
+  expect(await ready()).toBe('ready\n')
+  await due(await anOrganisation(w.db), 1, 3)
+  expect(await ready()).toMatch(/not publishing: what has been due since .* workers alive: 0/)
+})
+
 test('its people read on each page what has happened, and are offered no new post', async () => {
   const browser = aBrowser(w.site.appUrl)
   const ada = { name: 'Ada', email: 'ada@example.org', password: 'a good password', organisation: 'Works' }
@@ -59,4 +76,21 @@ test('its people read on each page what has happened, and are offered no new pos
   expect(after).toContain(sentence)
   expect(after).not.toContain('href="/posts/new"')
   expect((await browser.post('/posts/new', { content: 'hello', type: 'draft' })).status).toBe(403)
+  expect((await browser.get('/posts/new')).text).toContain('No new post is taken while your organisation is suspended.')
+  expect(await answerToUnfinishedUpload(browser.jar.cookie)).toBe(403)
 })
+
+// Of a file of which nothing ever comes: whoever waits for it does not answer.
+async function answerToUnfinishedUpload(cookie: string): Promise<number> {
+  const headers = {
+    cookie,
+    origin: w.site.appUrl,
+    'content-type': 'multipart/form-data; boundary=b',
+    'content-length': 1000,
+  }
+  const req = request(`${w.site.appUrl}/media`, { method: 'POST', headers })
+  req.flushHeaders()
+  const [answer] = (await once(req, 'response')) as [IncomingMessage]
+  req.destroy()
+  return answer.statusCode!
+}
