@@ -1,0 +1,1 @@
+DROP INDEX "channel_posts_date";
