@@ -114,7 +114,7 @@ test('a next version comes live, under traffic: nothing is lost, sent twice or a
     for (let no = 0; !isOver; no++) {
       const answer = await create(person, `${person} ${no}`).catch(() => null) // a process that leaves
       if (answer?.status === 201) made.push({ person, id: answer.json.id })
-      for (const post of await postsOf(person).catch(() => []))
+      for (const post of await postsBesideMigration(person))
         if (/^(ada|grace) /.test(post.content) && !post.content.startsWith(person)) strange.push(post.content)
     }
   })
@@ -139,6 +139,14 @@ test('a next version comes live, under traffic: nothing is lost, sent twice or a
   expect(await broken()).toEqual([])
   await besides.end()
 })
+
+// A call beside a migration may be answered with 503 once (docs/operations.md), or meet a process that leaves.
+async function postsBesideMigration(person: Person): Promise<Shown[]> {
+  const answer = await call(person, 'GET', '/posts?limit=100').catch(() => null)
+  if (!answer || answer.status === 503) return []
+  expect(answer.status).toBe(200)
+  return answer.json.data
+}
 
 async function create(person: Person, content: string): Promise<Answer> {
   const channelId = (await call(person, 'GET', '/channels')).json.data[0].id
