@@ -14,6 +14,8 @@ export async function setup(project: TestProject): Promise<void> {
   const programs = await findNamed(process.env.TEST_POSTGRES)
   const { stdout } = await promisify(execFile)(join(programs.bin, 'postgres'), ['--version'])
   process.stdout.write(`${stdout}`)
+  // Without `npm ci` in this folder, npm's is the one that all other tests run on.
+  if (/ 18[. ]/.test(stdout)) throw new Error('This is PostgreSQL 18, not an older one: run `npm run test:postgres`.')
   await provideCluster(project, programs)
 }
 
