@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { migrate as applyOurs } from 'drizzle-orm/postgres-js/migrator'
 import { runMigrations as applyQueue, Logger } from 'graphile-worker'
@@ -8,7 +9,8 @@ import { InstallationError } from './embedded.ts'
 
 const MigrationsFolder = join(import.meta.dirname, 'migrations') // beside the source, and beside the bundles
 const OldestPostgres = 14
-const DeadlocksAtMost = 10
+const DeadlocksAtMost = 100
+const PauseAtMostMs = 500
 const LockKey = 7_036_871_431 // any number, as long as it never changes
 
 /**
@@ -37,6 +39,7 @@ async function applyAgainAfterDeadlock(db: Db, migrationsFolder: string): Promis
     } catch (error) {
       if (sqlStateOf(error) !== '40P01' || tries === DeadlocksAtMost) throw error
     }
+    await sleep(Math.random() * PauseAtMostMs) // or it meets the same traffic in the same step
   }
 }
 
