@@ -13,21 +13,23 @@ import { credentialPlace, type Deps } from './session.ts'
 const AtOnce = 10
 
 type Owned = { organisationId: string; channelId: string }
+type Named = Owned & { name: string }
 
-/** Have a credential of a channel ended at its network, `afterMs` from now. `sealed` is as the channel had it. */
+/** Have a credential of a channel ended at its network, `afterMs` from now. `sealed` is as the channel had it. False when no key opens it. */
 export async function endLater(
   tx: Tx,
   ring: KeyRing,
   { organisationId, channelId }: Owned,
   sealed: Uint8Array,
   afterMs: number,
-): Promise<void> {
+): Promise<boolean> {
   const credential = opened(ring, { organisationId, channelId }, sealed)
-  if (credential === null) return
+  if (credential === null) return false
   const id = uuidv7()
   const own = seal(ring, placeOf({ id, organisationId }), JSON.stringify(credential))
   const nextTryAt = sql`now() + ${ms(afterMs)}`
   await tx.insert(revocations).values({ id, organisationId, channelId, sealed: own, nextTryAt })
+  return true
 }
 
 /**
@@ -56,27 +58,27 @@ export function opened(ring: KeyRing, channel: Owned, sealed: Uint8Array): Crede
 /** A disconnected channel keeps its credential only until the last of its sends is known. Then it is to be ended at the network. */
 export async function eraseCredentials({ networks, ring }: Pick<Deps, 'networks' | 'ring'>, db: Db): Promise<void> {
   await db.transaction(async (tx) => {
-    const rows = await tx.execute<Owned & { network: string; credential: Uint8Array }>(sql`
-      select c.id as "channelId", c.organisation_id as "organisationId", c.network, c.credential from channels c
+    const rows = await tx.execute<Named & { network: string; credential: Uint8Array }>(sql`
+      select c.id as "channelId", c.organisation_id as "organisationId", c.name, c.network, c.credential from channels c
       where c.status = 'disconnected' and c.credential is not null
         and not exists (select from deliveries d where d.channel_id = c.id and d.state in ('sending', 'uncertain'))
       order by c.id for no key update skip locked`)
     for (const { network, credential, ...channel } of rows) {
       const isKnown = networks[network] !== undefined
-      if (!isKnown || networks[network]?.revoking) await endLater(tx, ring, channel, credential, 0)
+      if ((!isKnown || networks[network]?.revoking) && !(await endLater(tx, ring, channel, credential, 0)))
+        await record(tx, channel, { action: 'channel.access_left', reason: reasonOf(new SealError()) })
       await tx.execute(sql`
         update channels set credential = null where id = ${channel.channelId} and organisation_id = ${channel.organisationId}`)
     }
   })
 }
 
-type Due = Owned & {
+type Due = Named & {
   id: string
   sealed: Uint8Array
   tries: number
   network: string
   remoteAccount: string
-  name: string
 }
 
 /** End the credentials whose time has come, one try each. Safe in any number of processes. */
@@ -139,11 +141,13 @@ async function credentialsInUse({ db, ring }: Deps, { network, remoteAccount }: 
 
 type Outcome = { action: 'channel.access_ended' | 'channel.access_left'; reason?: string }
 
-async function close(tx: Tx, { id, organisationId, channelId, name }: Due, outcome: Outcome | null): Promise<void> {
+async function close(tx: Tx, due: Due, outcome: Outcome | null): Promise<void> {
   const deleted = await tx.execute(sql`
-    delete from revocations where id = ${id} and organisation_id = ${organisationId} returning id`)
-  if (deleted.length === 0 || !outcome) return
-  const { action, reason } = outcome
+    delete from revocations where id = ${due.id} and organisation_id = ${due.organisationId} returning id`)
+  if (deleted.length > 0 && outcome) await record(tx, due, outcome)
+}
+
+async function record(tx: Tx, { organisationId, channelId, name }: Named, { action, reason }: Outcome): Promise<void> {
   await tx.insert(activity).values({
     ...{ organisationId, action, actorKind: 'punctual', actorId: null, actorName: 'Punctual', outcome: 'ok' },
     ...{ subjectId: channelId, subjectName: name, detail: reason ? { reason } : {} },

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
 import { activity, channels, deliveries, revocations } from '../../db/schema.ts'
@@ -106,6 +107,14 @@ test('a connection made before apps were kept is erased, and the activity says t
   await until(async () => (await isErased(id)) && (await left()).length === 0)
   expect(await actionsOn(id)).toMatchObject([{ action: 'channel.access_left' }])
   expect(server.received).toEqual([])
+})
+
+test('a connection that no key opens is erased, and the activity says that its access is left', async () => {
+  const id = await aChannel(w.db, randomBytes(32), { organisationId: w.organisationId, network: 'mastodon' })
+  await disconnect(id)
+  await until(() => isErased(id))
+  expect(await left()).toEqual([])
+  expect(await actionsOn(id)).toMatchObject([{ action: 'channel.access_left' }])
 })
 
 test('what is being sent at the disconnect is sent before its token is ended', async (context) => {
