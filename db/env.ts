@@ -31,6 +31,14 @@ const origin = (name: string) =>
       problem(`${name} must be an origin such as https://punctual.example, without a path or a trailing slash.`),
     )
 
+// Connections have names of ours, by which a restore finds them (jobs/restore.ts). Both drivers prefer the one in the URL.
+function withoutName(databaseUrl: string): string {
+  const url = new URL(databaseUrl)
+  if (!url.searchParams.has('application_name')) return databaseUrl
+  url.searchParams.delete('application_name')
+  return url.href
+}
+
 const list = z
   .string()
   .default('')
@@ -46,7 +54,8 @@ const Variables = z.object({
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
-    .catch(() => problem('DATABASE_URL must look like postgres://user:password@host:5432/database.')),
+    .catch(() => problem('DATABASE_URL must look like postgres://user:password@host:5432/database.'))
+    .transform((url) => url && withoutName(url)),
   DATA_DIR: z.string().default('./data'),
   PORT: wholeNumber('PORT', 0, 65_535, 3000),
   HOST: z.string().optional(),

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connect, type Db } from '../db/client.ts'
+import { connect, type Db, isDatabaseAway } from '../db/client.ts'
 import { InstallationError, joinInstallation } from '../db/embedded.ts'
 import { type Env, readEnv } from '../db/env.ts'
 import { explained } from '../db/explained.ts'
@@ -82,7 +82,7 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
   }
   const place = placeForOperators('WORKER_PORT', env.workerPort, env.host)
   const server = await serveHealth(place, health, metrics.registry) // first: whoever cannot have its port claims nothing
-  worker = await startWorker(options)
+  worker = await startedFirst(options)
   announceDiskErrors(leave)
   for (;;) {
     const { owner } = worker
@@ -99,6 +99,14 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
     if ('reason' in anew) process.exit(0) // nothing is under way
     worker = anew
   }
+}
+
+// The database has just answered. One that finds it restored ends its own connections too (jobs/restore.ts), and goes on with new ones.
+function startedFirst(options: WorkerOptions): Promise<Worker> {
+  return startWorker(options).catch((error: unknown) => {
+    if (!isDatabaseAway(error)) throw error
+    return startedAnew(options)
+  })
 }
 
 /** Another worker, as soon as the database is there: until then there is nothing that could be done. */

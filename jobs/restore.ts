@@ -1,9 +1,11 @@
 import { sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
-import type { Db, Tx } from '../db/client.ts'
+import { connect, type Db, type Tx } from '../db/client.ts'
 import type { DeliveryError } from '../db/schema.ts'
 import { putBeforePerson } from './before-person.ts'
 import { currentTimeline, identity, isSameDatabase } from './database-identity.ts'
+
+type Looking = { db: Db; databaseUrl: string; log: Logger }
 
 /**
  * See whether this is the database that the installation last ran on. A dump that was restored, into this database or another
@@ -12,11 +14,12 @@ import { currentTimeline, identity, isSameDatabase } from './database-identity.t
  *
  * Each worker asks at its start and every few seconds; claims and intents ask by themselves (jobs/database-identity.ts).
  */
-export async function noticeRestore(db: Db, log: Logger): Promise<void> {
+export async function noticeRestore({ db, databaseUrl, log }: Looking): Promise<void> {
   const [seen] = await db.execute<{ isUsual: boolean }>(sql`
     select (${isSameDatabase} and i.restored_at is null and i.timeline = ${currentTimeline}) is true as "isUsual" from installation i`)
   if (seen?.isUsual) return
-  await db.transaction((tx) => lookCloser(tx, log))
+  const fresh = connect(databaseUrl, { connections: 1, name: 'restore' }) // others may know types that are gone
+  await fresh.db.transaction((tx) => lookCloser(tx, log)).finally(fresh.end)
 }
 
 async function lookCloser(tx: Tx, log: Logger): Promise<void> {
@@ -31,7 +34,25 @@ async function lookCloser(tx: Tx, log: Logger): Promise<void> {
   else await tx.execute(sql`update installation set (system_identifier, database_oid, timeline) = (${identity})`)
 }
 
-/** What `afterRestore` has put before a person. */
+/**
+ * Stop sending, for the database is a restored backup, and have every process of ours connect anew. Safe to say again. `tx` is a
+ * transaction and no savepoint of one, on a connection that was opened after the restore.
+ */
+export async function afterRestore(tx: Tx): Promise<Restored & { connectionsEnded: number }> {
+  const restored = await markRestored(tx)
+  return { ...restored, connectionsEnded: await endConnections(tx) }
+}
+
+// A restore makes types and tables anew, and a connection keeps what it knew of the old ones: what it sends then cannot be
+// recorded. Ended before this transaction commits, so that none is left when sending is resumed. Commands begin anew by themselves.
+async function endConnections(tx: Tx): Promise<number> {
+  const ended = await tx.execute(sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and application_name ~ '^punctual (?!admin|migrate|restore)'`)
+  return ended.length
+}
+
+/** What `markRestored` has put before a person. */
 export type Restored = { restoredAt: Date; needsReview: number; organisations: number }
 
 /**
@@ -41,7 +62,7 @@ export type Restored = { restoredAt: Date; needsReview: number; organisations: n
  *
  * Uncertain deliveries are left to the looks, which ask the network itself.
  */
-export async function afterRestore(tx: Tx): Promise<Restored> {
+export async function markRestored(tx: Tx): Promise<Restored> {
   const [stopped] = await tx.execute<{ at: string }>(sql`
     update installation set restored_at = now(), (system_identifier, database_oid, timeline) = (${identity})
     returning restored_at as at`)

@@ -60,7 +60,7 @@ export async function runTasks(
 // A job that was fetched or done is no loss when PostgreSQL is killed. A connection that it ends must not end the process.
 function queuePool(connectionString: string, lost: (error: Error) => void): Pool {
   const onConnect = (client: ClientBase) => client.query('set synchronous_commit = off') // waited for, and pgbouncer takes it
-  const pool = new Pool({ connectionString, max: QueueConnections, onConnect })
+  const pool = new Pool({ connectionString, application_name: 'punctual queue', max: QueueConnections, onConnect })
   return pool.on('error', lost).on('connect', (client) => {
     client.on('error', lost)
     endAgainAfterDeadlock(client)

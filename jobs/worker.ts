@@ -51,9 +51,9 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { db, times, log, databaseUrl, concurrency } = options
   const gate: Gate = { closed: false, claimed: new Set(), sending: new Set() }
   const heard: Heard = { reaperAt: Date.now(), canaryAt: Date.now(), unanswered: 0 }
-  await noticeRestore(db, log)
+  await noticeRestore(options)
   await knowNetworks(options)
-  const deps: Deps = { ...options, tally: new Tally(), owner: '' } // the pool's id, known before the first task runs
+  const deps: Deps & WorkerOptions = { ...options, tally: new Tally(), owner: '' } // the pool's id, known before the first task runs
   const ledger = openLedger(deps)
   const sends = new Dispatch({
     ...{ concurrency, log },
@@ -109,7 +109,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
 
 type Kept = { heard: Heard; sends: Dispatch<Claimed | Late>; onHung: (end: End) => void }
 
-function upkeep(deps: Deps, reaper: Db, { heard, sends, onHung }: Kept, signal: AbortSignal): Promise<void>[] {
+function upkeep(
+  deps: Deps & WorkerOptions,
+  reaper: Db,
+  { heard, sends, onHung }: Kept,
+  signal: AbortSignal,
+): Promise<void>[] {
   const { db, times, owner, tally, log } = deps
   return [
     every(times.reaperMs, signal, () => tick(deps, reaper, heard), deps),
@@ -194,9 +199,9 @@ async function takeOverdue({ times }: Deps, db: Db, sends: Dispatch<Claimed | La
   sends.offer(overdue.map(({ channelId, network }) => ({ id: channelId, network })))
 }
 
-async function tidy(deps: Deps, db: Db): Promise<void> {
-  const { times, log } = deps
-  await noticeRestore(db, log)
+async function tidy(deps: Deps & WorkerOptions, db: Db): Promise<void> {
+  const { databaseUrl, times, log } = deps
+  await noticeRestore({ db, databaseUrl, log })
   const woken = await wakeForgotten(db, times.overdueMs)
   if (woken > 0) log.warn({ woken }, 'woken what had lost its wake-up, or waits for its turn')
   await eraseCredentials(deps, db)

@@ -53,6 +53,12 @@ test('a server of its own is asked with the bucket in the path, Amazon with the 
   expect(readEnv({ ...bucket, S3_REGION: 'eu-west-1' }).s3).toMatchObject({ endpoint: null, forcePathStyle: false })
 })
 
+test('a name for connections in DATABASE_URL is left out: ours are known by their own', () => {
+  const urlOf = (query: string) => readEnv({ DATABASE_URL: `postgres://a:b%2F@db:5432/punctual${query}` }).databaseUrl
+  expect(urlOf('?sslmode=require&application_name=posts')).toBe('postgres://a:b%2F@db:5432/punctual?sslmode=require')
+  expect(urlOf('?sslmode=require')).toBe('postgres://a:b%2F@db:5432/punctual?sslmode=require')
+})
+
 test('an empty variable counts as absent', () => {
   expect(readEnv({ PORT: '', APP_URL: '', SECRET_KEYS: '' })).toMatchObject({ port: 3000, secretKeys: null })
 })

@@ -6,17 +6,20 @@ import { afterAll, beforeAll, expect, type TestContext, test, vi } from 'vitest'
 import { connect, type Tx } from '../../db/client.ts'
 import { startServer } from '../../db/postgres.ts'
 import { isMarkWhole } from '../../jobs/database-identity.ts'
-import { someDeliveries } from '../builders.ts'
+import { anOrganisation, someDeliveries } from '../builders.ts'
 import { type Cluster, startCluster } from '../cluster.ts'
 import { testDatabase } from '../database.ts'
 import { withDebianPostgres } from '../debian-postgres.ts'
+import { kinds } from '../fake-network.ts'
 import { freePort } from '../port.ts'
-import { until } from '../processes.ts'
+import { startWeb, until } from '../processes.ts'
+import { callApi } from '../server/web.ts'
 import { statesOf, untilPublished, type World, world } from '../world.ts'
 
 const run = promisify(execFile)
 const debian = await withDebianPostgres()
 const hour = 3_600_000
+const stopped = sql`select from installation where restored_at is not null`
 vi.setConfig({ testTimeout: 300_000 }) // PostgreSQL’s tools, and three workers one after another
 
 let cluster: Cluster
@@ -47,6 +50,44 @@ for (const [how, isMarkKept] of [
     await asOftenAsNeeded(() => onDatabase(scene.url, (db) => empty(db, isMarkKept)))
     await tool('pg_restore', '--data-only', '--disable-triggers', '-d', scene.url, scene.dump)
     await expectStopped(scene, scene.url)
+  })
+
+for (const [how, stop, ...args] of [
+  ['once a worker notices', untilNoticed],
+  ['once the operator says so', sayRestored, '--single-transaction'], // as docs/operations.md has it
+] as const)
+  test(`after a dump is restored into the same database and ${how}, running processes publish again with no restart`, async (context) => {
+    const scene = await sent(context)
+    const { w, url, worker, callers } = scene
+    const web = await startWeb(w.site)
+    context.onTestFinished(async () => void (await web.stop()))
+    const frozen = await w.worker({ timesFactor: 1 })
+    const api = (method: string, path: string, json?: object) =>
+      callApi(w.site.appUrl, method, path, { key: callers.key, ...(json ? { json } : {}) })
+    const publishEach = async () => {
+      const answers = await Promise.all(
+        callers.channelIds.map((id) => api('POST', '/posts', { type: 'now', content: 'hello', channelIds: [id] })),
+      )
+      expect(answers.map(({ status }) => status)).toEqual(callers.channelIds.map(() => 201))
+      for (const { json } of answers)
+        await until(async () => (await api('GET', `/posts/${json.id}`)).json.status === 'PUBLISHED')
+    }
+    await publishEach() // every connection has statements and types of the time before
+
+    await asOftenAsNeeded(() => tool('pg_restore', '--clean', '--if-exists', ...args, '-d', url, scene.dump))
+    frozen.kill('SIGSTOP') // it sees nothing until sending goes on
+    await stop(scene)
+    await admin(w, url, 'resume')
+    const logs = [worker, web].map(({ log }) => log().length)
+    frozen.kill('SIGCONT')
+
+    await publishEach()
+    expect(w.fake.received).toHaveLength(12 + 2 * callers.channelIds.length)
+    for (const list of ['/posts', '/posts?status=PUBLISHED', '/channels'])
+      expect((await api('GET', list)).status).toBe(200)
+    expect(JSON.parse((await admin(w, url, 'verify')).stdout)).toMatchObject({ holds: true })
+    const since = [worker, web].map(({ log }, i) => log().slice(logs[i])).join('')
+    expect(since).not.toMatch(/malformed array literal|cache lookup failed/)
   })
 
 test('a dump restored into a new database sends nothing again', async (context) => {
@@ -82,7 +123,10 @@ test('what PostgreSQL does by itself, or an operator to tables, leaves the mark 
   }
 })
 
-/** Twelve posts that went out after a dump was made of the time before, with a worker that runs on; `later` is due in an hour. */
+/**
+ * Twelve posts that went out after a dump was made of the time before, with a worker that runs on; `later` is due in an hour.
+ * `callers` has the key and the channels of another organisation.
+ */
 async function sent(context: TestContext) {
   const database = await testDatabase({ server: cluster.server })
   const w = await world({ database })
@@ -94,18 +138,19 @@ async function sent(context: TestContext) {
   }
   const ids = await someDeliveries(w.db, await Promise.all(Array.from({ length: 12 }, () => aPost(new Date()))))
   const [later] = await someDeliveries(w.db, [await aPost(new Date(Date.now() + hour))])
+  const { organisationId, key } = await anOrganisation(w.db)
+  const channelIds = await Promise.all(kinds.map((kind) => w.channel(kind, undefined, organisationId)))
   const dump = join(cluster.home, `${new URL(database.url).pathname.slice(1)}.dump`)
   await tool('pg_dump', '--format=custom', '--file', dump, database.url)
-  await w.worker()
+  const worker = await w.worker()
   await untilPublished(w.db, ids)
-  return { w, ids, later: later!, url: database.url, dump }
+  return { w, worker, ids, later: later!, url: database.url, dump, callers: { key, channelIds } }
 }
 
 type Scene = Awaited<ReturnType<typeof sent>>
 
 /** Nothing goes out again from the database at `url`: what was past due needs a person, and the rest goes on after `resume`. */
 async function expectStopped({ w, ids, later }: Scene, url: string, restored = ids): Promise<void> {
-  const stopped = sql`select from installation where restored_at is not null`
   const inReview = sql`select from deliveries where state = 'needs_review' and error->>'code' = 'restored'`
   const count = (rows: SQL) => onDatabase(url, async (db) => (await db.execute(rows)).length)
   if (url !== w.site.databaseUrl) await w.worker({ env: { DATABASE_URL: url } })
@@ -121,6 +166,15 @@ async function expectStopped({ w, ids, later }: Scene, url: string, restored = i
   await onDatabase(url, (db) => until(async () => (await statesOf(db as World['db'], [later]))[0] === 'published'))
   expect(w.fake.received).toHaveLength(13)
   expect(await count(inReview)).toBe(restored.length)
+}
+
+function untilNoticed({ url }: Scene): Promise<unknown> {
+  const isNoticed = () => onDatabase(url, async (db) => (await db.execute(stopped)).length === 1)
+  return until(() => isNoticed().catch(() => false)) // whoever notices it ends this connection too
+}
+
+async function sayRestored({ w, url }: Scene): Promise<void> {
+  await admin(w, url, 'after-restore')
 }
 
 async function promotedStandby({ onTestFinished }: TestContext, { url }: Scene): Promise<string> {

@@ -46,9 +46,8 @@ beforeAll(async () => {
   site = await testSite(url, { SECRET_KEYS: SecretKeys })
   running.push(await startWeb(site), await startWorker(site))
   // It was brought here by a dump, so nothing is sent until an operator says so.
-  const isStopped = async () =>
-    (await db.execute(sql`select from installation where restored_at is not null`)).length > 0
-  await until(isStopped)
+  const stopped = () => db.execute(sql`select from installation where restored_at is not null`)
+  await until(async () => (await stopped().catch(() => [])).length > 0) // whoever notices it ends all connections
   await db.transaction((tx) => resume(tx, { scope: 'all' }))
 })
 afterAll(async () => {

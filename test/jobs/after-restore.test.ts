@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { deliveries, installation, posts } from '../../db/schema.ts'
-import { afterRestore } from '../../jobs/restore.ts'
+import { markRestored } from '../../jobs/restore.ts'
 import { aChannel, aDelivery, anOrganisation } from '../builders.ts'
 import { attemptsOf, deliveryOf, type World, world } from '../world.ts'
 
@@ -20,7 +20,7 @@ async function aRow(change: Partial<typeof deliveries.$inferInsert>, inMs = -60_
   return id
 }
 
-const restore = () => w.db.transaction(afterRestore)
+const restore = () => w.db.transaction(markRestored)
 
 test('what was past due in a restored backup waits for a person, whosever it is, and is told', async () => {
   const other = await anOrganisation(w.db)

@@ -5,7 +5,7 @@ import { claimHeads } from '../../jobs/claim.ts'
 import { limit } from '../../jobs/pause.ts'
 import { openLedger } from '../../jobs/publish.ts'
 import { wakeForgotten } from '../../jobs/reaper.ts'
-import { afterRestore } from '../../jobs/restore.ts'
+import { markRestored } from '../../jobs/restore.ts'
 import { times } from '../../jobs/times.ts'
 import { someDeliveries } from '../builders.ts'
 import { until } from '../processes.ts'
@@ -87,7 +87,7 @@ test('a post that somebody has locked keeps no other from being recorded as publ
 test('what a restore puts before a person is not claimed by who began before it', async () => {
   const { id, channelId } = await w.delivery('readable')
   let claiming: ReturnType<typeof claimHeads>
-  await during(afterRestore, async () => {
+  await during(markRestored, async () => {
     claiming = claimHeads(w.db, times, 'worker', [channelId])
     await until(async () => {
       const rows = await w.db.execute(sql`
@@ -152,7 +152,7 @@ test('a worker whose queue ends before it hears that its connections were lost g
   await until(() => worker.log().includes('Failed to complete jobs'))
   await w.db.execute(sql`
     select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and application_name = ''`) // of the queue
+    where datname = current_database() and application_name = 'punctual queue'`)
   await allow()
   await until(() => code !== undefined || worker.log().split('"worker runs"').length > 2, 110_000) // the queue may hang
   expect(code).toBeUndefined()
