@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http'
+import { Server as PlainServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -25,7 +26,7 @@ import type { Installation } from './trpc.ts'
 const DrainMs = 20_000
 const LeaveMs = 2000 // for a proxy to see on /readyz that it is to send nobody here
 const LastCallsMs = 1000
-const KnocksMs = 500
+const ConnectsMs = 500
 const IdleTurnMs = 0.1 // a turn of the event loop with a request in it takes longer
 // Longer than the 60 s of common proxies and clients: whoever is to send next must be the one to close, or it meets a reset.
 const KeepAliveMs = 75_000
@@ -102,12 +103,14 @@ async function untilLeft(server: Server): Promise<void> {
   for (const end = performance.now() + LeaveMs; performance.now() < end && (await connections()) > 0; ) await sleep(50)
 }
 
-// Whoever waits at the door when it closes is reset: so it closes after a turn of the loop in which nobody was let in.
-async function untilNobodyKnocks(): Promise<void> {
-  for (const end = performance.now() + KnocksMs; performance.now() < end; ) {
-    const begun = performance.now()
+// Whoever connects while the port closes is reset. A short turn of the loop that accepted no connection says that nobody does.
+async function untilNobodyConnects(server: Server): Promise<void> {
+  let accepted = 0
+  server.on('connection', () => accepted++)
+  for (const end = performance.now() + ConnectsMs; performance.now() < end; ) {
+    const [begun, before] = [performance.now(), accepted]
     await new Promise((next) => setImmediate(next))
-    if (performance.now() - begun < IdleTurnMs) return
+    if (accepted === before && performance.now() - begun < IdleTurnMs) return
   }
 }
 
@@ -115,9 +118,10 @@ async function untilNobodyKnocks(): Promise<void> {
 async function close(server: Server, refuse: () => void): Promise<void> {
   const cut = setTimeout(() => server.closeAllConnections(), DrainMs)
   const enough = setTimeout(refuse, LastCallsMs)
-  await untilNobodyKnocks()
-  await new Promise((done) => {
-    server.close(done)
+  server.closeIdleConnections() // takes milliseconds, in which others connect
+  await untilNobodyConnects(server)
+  await new Promise<unknown>((done) => {
+    PlainServer.prototype.close.call(server, done) // that of HTTP looks through the connections before it closes the port
     server.closeIdleConnections()
   })
   clearTimeout(cut)
