@@ -3,6 +3,7 @@ import type { PgDatabase } from 'drizzle-orm/pg-core'
 import { drizzle, type PostgresJsDatabase, type PostgresJsQueryResultHKT } from 'drizzle-orm/postgres-js'
 import postgres, { type Sql } from 'postgres'
 import { InstallationError } from './embedded.ts'
+import { FileStorageError } from './files.ts'
 import * as schema from './schema.ts'
 
 type Schema = typeof schema
@@ -163,6 +164,7 @@ export function isPassing(error: unknown): boolean {
 /** Whether `error` says that the database cannot be reached or takes no work just now, so that later may be better. */
 export function isDatabaseAway(error: unknown): boolean {
   for (let e = error; e instanceof Error; e = e.cause) {
+    if (e instanceof FileStorageError) return false // and what caused it is no connection to the database
     if ('code' in e && typeof e.code === 'string' && Away.test(e.code)) return true
   }
   return false

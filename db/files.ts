@@ -33,6 +33,15 @@ export type Range = { start: number; end: number }
 
 export class FileNotFound extends Error {}
 
+/** The file storage cannot be used, and later may be better: never the database's error, whatever the code of its `cause`. */
+export class FileStorageError extends Error {}
+
+/** Whether `error` is a FileStorageError, or has it as a cause: an upload to a network does, that reads a file meanwhile. */
+export function isFileStorageAway(error: unknown): boolean {
+  for (let e = error; e instanceof Error; e = e.cause) if (e instanceof FileStorageError) return true
+  return false
+}
+
 /** Throws unless `key` is one that may be. */
 export function demandKey(key: string): void {
   if (!/^[0-9A-Za-z]{2}[0-9A-Za-z.-]{1,126}$/.test(key))

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { S3Client } from '@aws-sdk/client-s3'
 import type { Bucket } from './env.ts'
-import { demandKey, FileNotFound, type Files, type Range, temporaryIn } from './files.ts'
+import { demandKey, FileNotFound, FileStorageError, type Files, type Range, temporaryIn } from './files.ts'
 import { cleared } from './pieces.ts'
 
 const Prefix = 'files/'
@@ -29,7 +29,7 @@ export async function s3Files(dataDir: string, bucket: Bucket): Promise<Files> {
     adopt: (key, path) => upload(store, key, Readable.from(cleared(createReadStream(path)))),
     bytesOf: async (key) => Number((await head(store, key)).ContentLength),
     read: (key, range, signal) => read(store, key, range, signal),
-    readAll: async (key) => buffer((await get(store, key)).Body as Readable),
+    readAll: async (key) => buffer(named((await get(store, key)).Body as Readable)),
     remove: (key) => remove(store, key),
     list: (prefix, time) => list(store, prefix, time),
     clear: temporary.clear,
@@ -53,7 +53,7 @@ async function upload({ client, bucket }: Store, key: string, source: Readable |
   const params = { Bucket: bucket, Key: objectOf(key), Body: source }
   // A failure aborts what is half there; after a crash the bucket's own rule does (docs/operations.md).
   const way = { partSize: PartBytes, queueSize: PartsAtOnce, leavePartsOnError: false }
-  await new Upload({ client, params, ...way }).done()
+  await new Upload({ client, params, ...way }).done().catch(storageFailed)
 }
 
 async function head({ sdk, client, bucket }: Store, key: string) {
@@ -64,7 +64,7 @@ async function head({ sdk, client, bucket }: Store, key: string) {
 async function read(store: Store, key: string, range?: Range, signal?: AbortSignal): Promise<Readable> {
   const body = (await get(store, key, range, signal)).Body as Readable
   // A generator that nobody has begun to read ends without a word to its source, which would hold one of few sockets.
-  return Readable.from(cleared(body)).once('close', () => body.destroy())
+  return Readable.from(named(cleared(body))).once('close', () => body.destroy())
 }
 
 async function get({ sdk, client, bucket }: Store, key: string, range?: Range, signal?: AbortSignal) {
@@ -75,12 +75,12 @@ async function get({ sdk, client, bucket }: Store, key: string, range?: Range, s
 }
 
 async function remove({ sdk, client, bucket }: Store, key: string): Promise<void> {
-  await client.send(new sdk.DeleteObjectCommand({ Bucket: bucket, Key: objectOf(key) }))
+  await client.send(new sdk.DeleteObjectCommand({ Bucket: bucket, Key: objectOf(key) })).catch(storageFailed)
 }
 
 async function* list({ sdk, client, bucket }: Store, prefix: string, time: Date): AsyncIterable<string[]> {
   const pages = sdk.paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: Prefix + prefix })
-  for await (const { Contents = [] } of pages)
+  for await (const { Contents = [] } of named(pages))
     yield Contents.flatMap(({ Key = '', LastModified }) =>
       LastModified && LastModified < time ? [Key.slice(Prefix.length)] : [],
     )
@@ -92,6 +92,29 @@ function objectOf(key: string): string {
 }
 
 function notFound(key: string, error: Error): never {
-  const isMissing = error.name === 'NoSuchKey' || error.name === 'NotFound'
-  throw isMissing ? new FileNotFound(`There is no file ${key}.`, { cause: error }) : error
+  if (error.name === 'NoSuchKey' || error.name === 'NotFound')
+    throw new FileNotFound(`There is no file ${key}.`, { cause: error })
+  return storageFailed(error)
+}
+
+// Its refused and lost connections have the codes of the database's. The SDK marks what it throws: what is not marked
+// comes from the source of an upload.
+function storageFailed(error: Error & { code?: string }): never {
+  if (!('$metadata' in error)) throw error
+  throw storageError(error)
+}
+
+function storageError(cause: Error & { code?: string }): FileStorageError {
+  return new FileStorageError(`The file storage cannot be used: ${cause.message || cause.code || cause.name}`, {
+    cause,
+  })
+}
+
+/** What the bucket gives; a connection that is lost meanwhile is the file storage's error. */
+async function* named<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* source
+  } catch (error) {
+    throw storageError(error as Error)
+  }
 }

@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { Db } from './client.ts'
 import { InstallationError } from './embedded.ts'
 import type { Env } from './env.ts'
-import type { Files } from './files.ts'
+import { FileStorageError, type Files } from './files.ts'
 import { demandVersion, isMigrated } from './migrate.ts'
 import { type KeyRing, keyIdsOf } from './sealed.ts'
 
@@ -61,7 +61,7 @@ async function writeOnce(files: Files): Promise<Error | null> {
     await files.remove(key)
     return null
   } catch (error) {
-    return error as Error
+    return (error instanceof FileStorageError ? error.cause : error) as Error
   }
 }
 

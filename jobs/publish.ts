@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { isDatabaseAway, isPassing, sqlStateOf } from '../db/client.ts'
-import { FileNotFound } from '../db/files.ts'
+import { FileNotFound, isFileStorageAway } from '../db/files.ts'
 import { grouped } from './grouped.ts'
 import { type Claimed, type Ending, type Intent, intend } from './ledger.ts'
 import { type Content, type Network, type Publication, PublishError, serverName } from './networks/network.ts'
@@ -94,8 +94,8 @@ async function outcomeOf(deps: Deps, ledger: Ledger, gate: Gate, claimed: Claime
       deps.at('answered')
       return { kind: 'published', publication }
     } catch (error) {
-      if (!intended && isOurDatabase(error))
-        return { kind: 'failed', error: databaseAway(deps, error), intended, channel }
+      const away = intended ? null : storageAway(deps, error)
+      if (away) return { kind: 'failed', error: away, intended, channel }
       const failed: Outcome = { kind: 'failed', error, intended, channel }
       // A 401 is answered once with a new credential. After the intent this takes a claim of its own.
       if (!(error instanceof PublishError) || error.verdict !== 'reconnect' || hasRefreshed) return failed
@@ -264,13 +264,13 @@ function serverOf({ networks }: Deps, { network, remoteAccount }: Claimed): stri
   return networks[network] ? serverName(networks[network], remoteAccount) : 'The network'
 }
 
-// A refused connection of the network has the same codes as one of the database.
-function isOurDatabase(error: unknown): boolean {
-  return isPassing(error) && !(error instanceof OutboundError) && !(error instanceof PublishError)
-}
-
-// Nobody's failure, so no step of patience; but not at once: what can be claimed and not intended would go round and round.
-function databaseAway({ times }: Deps, cause: unknown): PublishError {
+/** That our database or file storage took no work; null where `cause` says something else. */
+function storageAway({ times }: Deps, cause: unknown): PublishError | null {
+  if (isFileStorageAway(cause))
+    return new PublishError('later', 'A file of this post could not be read.', { code: 'file_storage_away', cause })
+  // A refused connection of the network has the same codes as one of the database.
+  if (!isPassing(cause) || cause instanceof OutboundError || cause instanceof PublishError) return null
+  // Nobody's failure, so no step of patience; but not at once: what can be claimed and not intended would go round and round.
   const retryAt = new Date(Date.now() + times.reaperMs)
   return new PublishError('later', 'Our database took no work just now.', { code: 'database_away', retryAt, cause })
 }

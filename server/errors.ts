@@ -2,6 +2,7 @@ import { TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import { type core, ZodError } from 'zod'
 import { isPassing } from '../db/client.ts'
+import { isFileStorageAway } from '../db/files.ts'
 
 // Every failure that a caller can cause or meet: tRPC's code (and through it the HTTP status) and the sentence.
 const catalogue = {
@@ -125,11 +126,16 @@ function failureFrom(error: unknown): Failure {
   if (cause instanceof Failure) return cause
   // tRPC puts the input's ZodError under BAD_REQUEST; one from anywhere else is our own fault.
   if (error instanceof TRPCError && error.code === 'BAD_REQUEST' && cause instanceof ZodError) return formFailure(cause)
-  if (isPassing(cause)) return unavailable(cause)
+  if (mayPass(cause)) return unavailable(cause)
   return new Failure('internal', { cause: error })
 }
 
-/** The database is away or could not do it now, as the catalogue has it. */
+/** Whether the same call may do better later: the database or the file storage is away, or could not do it now. */
+export function mayPass(error: unknown): boolean {
+  return isPassing(error) || isFileStorageAway(error)
+}
+
+/** What `mayPass`, as the catalogue has it. */
 export function unavailable(cause: unknown): Failure {
   return new Failure('unavailable', { retryAfterSeconds: 5, cause })
 }

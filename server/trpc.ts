@@ -1,6 +1,6 @@
 import { initTRPC } from '@trpc/server'
 import type { Logger } from 'pino'
-import { type Db, isPassing } from '../db/client.ts'
+import type { Db } from '../db/client.ts'
 import type { Env } from '../db/env.ts'
 import type { Files } from '../db/files.ts'
 import type { Role } from '../db/schema.ts'
@@ -8,7 +8,7 @@ import type { KeyRing } from '../db/sealed.ts'
 import type { Networks } from '../jobs/networks/registry.ts'
 import type { Outbound } from '../jobs/outbound.ts'
 import { type Actor, isOperator } from './actor.ts'
-import { Failure, unavailable } from './errors.ts'
+import { Failure, mayPass, unavailable } from './errors.ts'
 import { isWriting, type Scope } from './forms.ts'
 import type { Upload } from './uploads.ts'
 
@@ -45,7 +45,7 @@ export const callerFactory = t.createCallerFactory
 export const open = t.procedure.use(async ({ next }) => {
   const result = await next()
   const error = result.ok || result.error instanceof Failure ? null : result.error // a Failure's cause is somebody else's server
-  if (error && isPassing(error.cause)) throw unavailable(error.cause)
+  if (error && mayPass(error.cause)) throw unavailable(error.cause)
   return result
 })
 

@@ -152,7 +152,7 @@ describe('what the S3 server in these tests (@20minutes/s3rver) can prove', () =
     for (const wrong of [{ secretAccessKey: 'wrong' }, { accessKeyId: 'NOBODY' }]) {
       const stranger = await s3Files(dataDir, { ...s3.bucket, ...wrong })
       await expect(stranger.write('abcd', Buffer.from('x'))).rejects.toMatchObject({
-        name: expect.stringMatching(/SignatureDoesNotMatch|InvalidAccessKeyId/),
+        cause: { name: expect.stringMatching(/SignatureDoesNotMatch|InvalidAccessKeyId/) },
       })
       await expect(stranger.readAll('abcd')).rejects.toThrow()
     }
