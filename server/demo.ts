@@ -11,6 +11,7 @@ import { install } from './installation.ts'
 import { createKey } from './keys.ts'
 import { hashPassword, mintName } from './secrets.ts'
 import { type Running, startAll } from './start.ts'
+import { onStopSignals } from './stop-signals.ts'
 import type { Installation } from './trpc.ts'
 
 // `npm run demo`: the whole product at work in half a minute, and then a site to click through.
@@ -101,13 +102,10 @@ async function answerOf(response: Response): Promise<Post> {
 }
 
 function stopOnSignal(running: Running): void {
-  let signals = 0
-  const onSignal = async () => {
-    signals += 1
-    await (signals === 1 ? running.stop() : running.kill())
-    process.exit(signals === 1 ? 0 : 1)
-  }
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+  onStopSignals(async (times) => {
+    await (times === 1 ? running.stop() : running.kill())
+    process.exit(times === 1 ? 0 : 1)
+  })
 }
 
 main().catch((error: unknown) => {

@@ -16,6 +16,7 @@ import { answerVersion } from '../db/version.ts'
 import { listen } from '../jobs/listen.ts'
 import { keepRunning } from './child.ts'
 import { developPages } from './develop.ts'
+import { onStopSignals } from './stop-signals.ts'
 
 /** A whole installation in one command. `isReady` is kept when the site answers; `kill` is for who cannot wait. */
 export type Running = {
@@ -144,20 +145,15 @@ async function main(): Promise<void> {
 
 // A signal that comes while things are still starting is kept until there is something to stop; the second one forces.
 function stopOnSignal(starting: Promise<Running>, log: Logger): void {
-  let signals = 0
-  const onSignal = async (signal: string) => {
-    signals += 1
-    if (signals > 2) process.exit(1)
+  onStopSignals(async (times, signal) => {
+    if (times > 2) process.exit(1)
     log.info(
-      signals === 1
-        ? `${signal}: stopping worker, web and database in this order`
-        : `${signal} again: stopping at once`,
+      times === 1 ? `${signal}: stopping worker, web and database in this order` : `${signal} again: stopping at once`,
     )
     const running = await starting
-    await (signals === 1 ? running.stop() : running.kill())
-    process.exit(signals === 1 ? 0 : 1)
-  }
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+    await (times === 1 ? running.stop() : running.kill())
+    process.exit(times === 1 ? 0 : 1)
+  })
 }
 
 async function migrateOnly(env: Env, log: Logger): Promise<void> {

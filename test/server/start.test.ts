@@ -38,6 +38,15 @@ test('one command opens the site, and SIGTERM ends worker, web and database in t
   expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false)
 })
 
+test('a Ctrl-C that npm hands on as well is one request: everything stops in its order, with 0', async () => {
+  const { log, kill } = await start()
+  void kill('SIGINT')
+  await expect.poll(log).toContain('stopping worker, web and database')
+  expect(await kill('SIGINT')).toBe(0)
+  expect(log()).toContain('"web drains"')
+  expect(log()).not.toContain('stopping at once')
+})
+
 test('after a kill -9 the next start opens the same site, on the same port', async () => {
   const first = await start()
   const url = first.log().match(/^Punctual is at (.*)$/m)?.[1]
