@@ -96,6 +96,29 @@ const restoredError: DeliveryError = {
 const asRestored = { which: isPastDue, error: restoredError, message: 'A backup was restored.' }
 
 /**
+ * Put right what lists show of posts, where a restored backup is not resumed yet: pg_restore makes the triggers that keep the lists
+ * after the rows, and what was written in between is not in them. Reads all posts then.
+ */
+export async function putListsRight(tx: Tx): Promise<void> {
+  const lists = sql`
+    select d.organisation_id, d.channel_id, d.post_id, count(*) over (partition by d.post_id) = 1 as is_alone,
+      p.told as status, p.date, p.updated_at
+    from deliveries d join posts p on p.id = d.post_id`
+  const wrong = await tx.execute<{ id: string }>(sql`
+    select l.post_id as id from (${lists}) l left join channel_posts c on c.post_id = l.post_id and c.channel_id = l.channel_id
+    where (select restored_at from installation) is not null
+      and (c.is_alone, c.status, c.date, c.updated_at) is distinct from (l.is_alone, l.status, l.date, l.updated_at)`)
+  if (wrong.length === 0) return
+  const ids = sql.param([...wrong].map(({ id }) => id))
+  await tx.execute(sql`select from posts where id = any(${ids}::uuid[]) order by id for no key update`)
+  await tx.execute(sql`
+    insert into channel_posts (organisation_id, channel_id, post_id, is_alone, status, date, updated_at)
+    select * from (${lists} where d.post_id = any(${ids}::uuid[])) l
+    on conflict (post_id, channel_id) do update set
+      is_alone = excluded.is_alone, status = excluded.status, date = excluded.date, updated_at = excluded.updated_at`)
+}
+
+/**
  * Whether sending goes on after a failover by itself. It loses nothing only where every commit waited for the standby
  * (synchronous_commit at least `on`, with synchronous_standby_names): otherwise the standby may not know what went out last.
  */

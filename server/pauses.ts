@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import { limit, pause, type Reach, resume } from '../jobs/pause.ts'
-import { putPastDueBeforePerson } from '../jobs/restore.ts'
+import { putListsRight, putPastDueBeforePerson } from '../jobs/restore.ts'
 import { type Operator, recordByOperator } from './activity.ts'
 import { Failure } from './errors.ts'
 import type { Installation } from './trpc.ts'
@@ -36,6 +36,7 @@ export function goOnSending({ db, networks }: Here, operator: Operator, reach: R
     if (reach.scope === 'all') {
       await tx.execute(sql`select from installation for no key update`) // before any post, as in jobs/restore.ts
       await putPastDueBeforePerson(tx) // what came in since a restore was noticed
+      await putListsRight(tx)
     }
     const channelsDue = await resume(tx, reach)
     if (channel?.isPaused) await recordByOperator(tx, operator, { ...deedOn(channel), action: 'channel.resumed' })

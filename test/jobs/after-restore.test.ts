@@ -2,7 +2,10 @@ import { eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { deliveries, installation, posts } from '../../db/schema.ts'
+import { checkInvariants } from '../../jobs/invariants.ts'
 import { markRestored } from '../../jobs/restore.ts'
+import { atCommandLine } from '../../server/activity.ts'
+import { goOnSending } from '../../server/pauses.ts'
 import { aChannel, aDelivery, anOrganisation } from '../builders.ts'
 import { attemptsOf, deliveryOf, type World, world } from '../world.ts'
 
@@ -76,4 +79,25 @@ test('thousands of posts are put before a person in one go, and saying it again 
     select gen_random_uuid(), ${organisationId}, id, ${channelId}, 0, 'scheduled', now() - interval '1 hour', id::text from post`)
   expect(await restore()).toMatchObject({ needsReview: 2500, organisations: 1 })
   expect(await restore()).toMatchObject({ needsReview: 0, organisations: 0 })
+})
+
+test('what was written while the triggers of the lists were not there is in them once sending is resumed', async () => {
+  const resume = () => goOnSending({ db: w.db, networks: {} }, atCommandLine, { scope: 'all' })
+  await resume() // of the tests before
+  const id = await aRow({ attemptNo: 0 }, 3_600_000)
+  const { postId } = await deliveryOf(w.db, id)
+  const listed = async () => [
+    ...(await w.db.execute(sql`select status, is_alone as "isAlone" from channel_posts where post_id = ${postId}`)),
+  ]
+  const right = await listed()
+  await w.db.execute(sql`delete from channel_posts where post_id = ${postId}`)
+  const other = await deliveryOf(w.db, await aRow({ attemptNo: 0 }, 3_600_000))
+  await w.db.execute(sql`update channel_posts set status = 'DRAFT', is_alone = false where post_id = ${other.postId}`)
+  await resume()
+  expect(await listed()).toEqual([]) // nothing was restored: it reads no posts
+  await restore()
+  await resume()
+  expect(await listed()).toEqual(right)
+  const rules = await w.db.transaction(checkInvariants)
+  expect(rules.find(({ name }) => name === 'a channel lists its posts')).toMatchObject({ broken: 0 })
 })
