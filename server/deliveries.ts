@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
 import { isPaused, isSuspended } from '../jobs/pause.ts'
-import type { Post } from '../jobs/post-view.ts'
+import { iso, type Post } from '../jobs/post-view.ts'
 import { wakeAtDue, wakeLook } from '../jobs/queue.ts'
 import { type Operator, recordByOperator } from './activity.ts'
 import { Failure } from './errors.ts'
@@ -9,15 +9,19 @@ import { retryPost } from './posts.ts'
 
 // What operators look up in the ledger, whosever it is, and send again.
 
-/** The `limit` deliveries that are most past their hour and have not gone out. */
+/**
+ * The `limit` deliveries that are most past their hour and have not gone out. `isPaused`: an operator has stopped the channel, its
+ * network, its organisation or everything; `isSuspended`: the organisation.
+ */
 export async function overdue(db: Db, limit: number) {
-  return db.execute(sql`
+  const rows = await db.execute<{ dueAt: string; nextAttemptAt: string | null }>(sql`
     select d.id, d.state, d.due_at as "dueAt", d.next_attempt_at as "nextAttemptAt", d.attempt_no as attempts, d.error,
       extract(epoch from now() - d.due_at)::int as "lateSeconds", c.network, c.name as channel, c.status as "channelStatus",
-      ${isSuspended} as "isSuspended", d.organisation_id as "organisationId", d.post_id as "postId"
+      ${isPaused} as "isPaused", ${isSuspended} as "isSuspended", d.organisation_id as "organisationId", d.post_id as "postId"
     from deliveries d join channels c on c.id = d.channel_id
     where d.due_at < now() and d.state in ('scheduled', 'claimed', 'sending', 'uncertain', 'held', 'needs_review')
     order by d.due_at, d.id limit ${limit}`)
+  return [...rows].map((row) => ({ ...row, dueAt: iso(row.dueAt), nextAttemptAt: iso(row.nextAttemptAt) }))
 }
 
 /** A delivery with its attempts, its channel and whose it is, or all of those of a post: the one id that people see on its page. Throws `not_found`. */

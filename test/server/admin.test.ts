@@ -45,7 +45,9 @@ test('an operator finds a late delivery, sees all of it by its id and all of its
   const id = await aDelivery(w.db, { organisationId, channelId, dueAt: new Date(Date.now() - 60_000) })
   const [row] = await w.db.select().from(deliveries).where(eq(deliveries.id, id))
   const { postId } = row!
-  expect((await admin('overdue')).said).toMatchObject([{ id, postId, state: 'scheduled', isSuspended: false }])
+  expect((await admin('overdue')).said).toMatchObject([
+    { id, postId, state: 'scheduled', dueAt: row!.dueAt!.toISOString(), isPaused: false, isSuspended: false },
+  ])
   const shown = (await admin('show', id)).said
   expect(shown).toMatchObject({
     delivery: { id },
@@ -212,7 +214,9 @@ test('what a suspended organisation has due is listed as such, and no operator s
   const channelId = await aChannel(w.db, w.site.secretKey, { organisationId, network: 'feed' })
   const id = await aDelivery(w.db, { organisationId, channelId, dueAt: new Date(Date.now() - 60_000) })
   await admin('suspend', organisationId)
-  expect((await admin('overdue')).said).toContainEqual(expect.objectContaining({ id, isSuspended: true }))
+  expect((await admin('overdue')).said).toContainEqual(
+    expect.objectContaining({ id, isPaused: true, isSuspended: true }),
+  )
   await w.db.update(deliveries).set({ state: 'failed' }).where(eq(deliveries.id, id))
   expect((await admin('retry', id)).refused).toBe(
     `Its organisation is suspended. End that first: npm run admin -- unsuspend ${organisationId}.`,
