@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import { putBeforePerson } from './before-person.ts'
 import { ms, suspendedError, suspendedMaybeOutError } from './ledger.ts'
@@ -31,17 +31,18 @@ export async function unsuspend(tx: Tx, organisationId: string): Promise<number>
   return needsReview
 }
 
-// A held one goes out by itself once its channel is reconnected; what was held before the suspension has nothing to do with it.
-const isPutAside = sql`exists (
-  select from organisations o
-  where o.id = d.organisation_id and o.suspended_at < now() - ${ms(ShortMs)} and d.ready_at <= now()
-    and (d.state = 'scheduled' or (d.state = 'held' and d.ready_at >= o.suspended_at)))`
+// By the hour that was asked for: what waits for its next try would go out by itself as well, and what is held once its channel is
+// reconnected. A claim is taken away.
+const isPutAside = sql`(d.state in ('scheduled', 'claimed', 'held') and d.due_at <= now() and exists (
+  select from organisations o where o.id = d.organisation_id and o.suspended_at < now() - ${ms(ShortMs)}))`
 
-// Channel by channel, as the index of what is scheduled goes; all that is held is in an index of its own.
-function postsOf(organisationId: string) {
+// Channel by channel, as the index of what is scheduled goes; the others are in small indexes of their own.
+function postsOf(organisationId: string): SQL {
   return sql`
     select d.post_id from channels c join deliveries d on d.channel_id = c.id
-    where c.organisation_id = ${organisationId} and d.state = 'scheduled' and d.ready_at <= now() and ${isPutAside}
+    where c.organisation_id = ${organisationId} and d.state = 'scheduled' and d.due_at <= now() and ${isPutAside}
+    union select d.post_id from deliveries d
+    where d.organisation_id = ${organisationId} and d.state in ('claimed', 'sending') and ${isPutAside}
     union select d.post_id from deliveries d
     where d.organisation_id = ${organisationId} and d.state = 'held' and ${isPutAside}`
 }

@@ -51,15 +51,23 @@ async function stateOf(prober: Prober): Promise<State> {
   }
 }
 
-const LookAtMost = 1000 // of what is due, from either end: those of paused channels or of a suspended organisation may fill one
+const LookAtMost = 1000 // of what is due, from either end
 
+/** What has been due for a minute, the oldest or the newest first. */
 const dueFrom = (end: SQL) => sql`(
   select channel_id, ready_at from deliveries where state = 'scheduled' and ready_at < now() - interval '1 minute'
   order by ready_at ${end} limit ${sql.raw(String(LookAtMost))})`
 
 async function standstillIn(db: Db): Promise<string | null> {
   const [seen] = await db.execute<{ since: string | null; alive: number; isStopped: boolean }>(sql`
-    with due as (${dueFrom(sql`asc`)} union all ${dueFrom(sql`desc`)})
+    with ends as materialized (${dueFrom(sql`asc`)} union all ${dueFrom(sql`desc`)}), due as (
+      select * from ends union all
+      -- Those of paused channels or of a suspended organisation may fill both ends.
+      select c.id, h.ready_at from channels c, lateral (
+        select d.ready_at from deliveries d where d.channel_id = c.id and d.state = 'scheduled' and d.ready_at < now() - interval '1 minute'
+        order by d.ready_at limit 1
+      ) h where (select count(*) from ends) = ${sql.raw(String(2 * LookAtMost))}
+    )
     select
       (select min(greatest(d.ready_at, c.paused_until)) from due d
         join channels c on c.id = d.channel_id left join networks n on n.name = c.network

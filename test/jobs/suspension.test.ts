@@ -51,7 +51,6 @@ test('nothing of a suspended organisation is claimed or sent, others go on, and 
   expect(w.fake.posts.filter(({ token }) => token === `good of ${w.organisationId}`)).toEqual([])
   await expectSound()
 
-  await untilState(w.db, claimedBefore, 'scheduled') // nobody had it any more
   await begunMinutesAgo(1.5)
   expect(await unsuspend()).toMatchObject({ suspendedAt: null, needsReview: 3 })
   for (const id of [claimedBefore, dueLongAgo, dueInAMoment])
@@ -66,25 +65,28 @@ test('nothing of a suspended organisation is claimed or sent, others go on, and 
   await expectSound()
 })
 
-test('on return what may be out already is said to be so, and what was held before the suspension stays held', async () => {
+test('on return what may be out already is said to be so, and nothing goes out later by itself', async () => {
   await suspend()
   await begunMinutesAgo(2)
   const maybeOut = await due(-200_000)
-  const heldBefore = await due(-200_000)
-  const heldMeanwhile = await due(-60_000)
+  const held = await due(-200_000)
+  const tried = await due(-200_000)
+  const heldTillTomorrow = await due(86_400_000)
   await w.db.execute(sql`update deliveries set maybe_out = true, prepared = '{}' where id = ${maybeOut}`)
-  await w.db.execute(sql`update deliveries set state = 'held' where id in (${heldBefore}, ${heldMeanwhile})`)
-  expect(await unsuspend()).toMatchObject({ needsReview: 2 })
+  await w.db.execute(sql`update deliveries set state = 'held' where id in (${held}, ${heldTillTomorrow})`)
+  await w.db.execute(sql`update deliveries set next_attempt_at = now() + interval '1 hour' where id = ${tried}`)
+  expect(await unsuspend()).toMatchObject({ needsReview: 3 })
   const code = 'organisation_suspended'
   expect(await deliveryOf(w.db, maybeOut)).toMatchObject({
     state: 'needs_review',
     error: { code, nextStep: 'Look at the account yourself, then say whether it is there.' },
   })
-  expect(await deliveryOf(w.db, heldMeanwhile)).toMatchObject({
-    state: 'needs_review',
-    error: { code, nextStep: 'Send it now or cancel it.' },
-  })
-  expect(await deliveryOf(w.db, heldBefore)).toMatchObject({ state: 'held' })
+  for (const id of [held, tried])
+    expect(await deliveryOf(w.db, id)).toMatchObject({
+      state: 'needs_review',
+      error: { code, nextStep: 'Send it now or cancel it.' },
+    })
+  expect(await deliveryOf(w.db, heldTillTomorrow)).toMatchObject({ state: 'held' })
 })
 
 test('a suspension of a moment puts nothing before a person: what waited goes out, and the workers are woken for it', async () => {

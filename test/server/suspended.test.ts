@@ -55,6 +55,7 @@ test('what a suspended organisation has due is no standstill, and hides none', a
     return someDeliveries(w.db, Array(count).fill({ organisationId, channelId, dueAt }))
   }
   await due(suspended, 1100, 60)
+  await due(suspended, 1100, 2)
   expect(await ready()).toBe('ready\n')
   await due(await anOrganisation(w.db), 1, 3)
   expect(await ready()).toMatch(/not publishing: what has been due since .* workers alive: 0/)
