@@ -156,7 +156,7 @@ export const suspendedError: DeliveryError = {
 }
 /** The same, where an attempt before the suspension may have sent it. */
 export const suspendedMaybeOutError: DeliveryError = {
-  code: 'organisation_suspended',
+  code: 'outcome_unknown',
   message: 'It may have been sent already; then your organisation was suspended.',
   nextStep: 'Look at the account yourself, then say whether it is there.',
 }

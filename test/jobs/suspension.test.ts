@@ -76,15 +76,14 @@ test('on return what may be out already is said to be so, and nothing goes out l
   await w.db.execute(sql`update deliveries set state = 'held' where id in (${held}, ${heldTillTomorrow})`)
   await w.db.execute(sql`update deliveries set next_attempt_at = now() + interval '1 hour' where id = ${tried}`)
   expect(await unsuspend()).toMatchObject({ needsReview: 3 })
-  const code = 'organisation_suspended'
   expect(await deliveryOf(w.db, maybeOut)).toMatchObject({
     state: 'needs_review',
-    error: { code, nextStep: 'Look at the account yourself, then say whether it is there.' },
+    error: { code: 'outcome_unknown', nextStep: 'Look at the account yourself, then say whether it is there.' },
   })
   for (const id of [held, tried])
     expect(await deliveryOf(w.db, id)).toMatchObject({
       state: 'needs_review',
-      error: { code, nextStep: 'Send it now or cancel it.' },
+      error: { code: 'organisation_suspended', nextStep: 'Send it now or cancel it.' },
     })
   expect(await deliveryOf(w.db, heldTillTomorrow)).toMatchObject({ state: 'held' })
 })
