@@ -196,7 +196,7 @@ const cures: Partial<Record<FailureCode, string>> = {
   post_already_cancelled: 'Make a new post.',
   post_failed: 'Retry it with POST /posts/{id}/retry, or cancel it. Read its deliveries for the reason.',
   post_needs_review:
-    'Look whether the post is there, then say what shall become of it with POST /posts/{id}/deliveries/{channelId}/resolve. Nothing is sent again without a person’s word.',
+    'Read the errors of its deliveries. If the post may be out, check the network. Then decide on each with POST /posts/{id}/deliveries/{channelId}/resolve: nothing is sent again until then.',
   nothing_to_retry: 'Only failed deliveries can be retried. Read the post for the state of each.',
   nothing_to_resolve: 'Only deliveries in NEEDS_REVIEW take a decision.',
   media_in_use: 'Take it out of the posts that are not out yet, or cancel them, then delete it.',

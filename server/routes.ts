@@ -112,7 +112,7 @@ export const routes: Route[] = [
     ...{ method: 'post', path: '/posts/:id/deliveries/:channelId/resolve', status: 200, does: 'posts.resolve' },
     ...{ answer: Post, body: 'json', takes: 'Resolution', idempotent: true, ifMatch: true },
     refusals: ['nothing_to_resolve', 'unprocessable'],
-    about: 'Say what became of a delivery that nobody knows of (NEEDS_REVIEW)',
+    about: 'Decide on a delivery in NEEDS_REVIEW: it is out, send it, or cancel it',
     example: { outcome: 'published', url: 'https://social.example/@ada/113' },
   },
   {

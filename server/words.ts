@@ -19,7 +19,7 @@ export const eventWords: Record<EventType | 'webhook.test', string> = {
   'post.published': 'A post is out on all of its channels',
   'post.partially_published': 'A post is out on some of its channels and failed on the others',
   'post.failed': 'A post failed on all of its channels',
-  'post.needs_review': 'Nobody knows whether a post is out: a person must look',
+  'post.needs_review': 'A person must decide on a post: it may be out, or it could not be sent in time',
   'post.cancelled': 'A post was cancelled, or a draft deleted',
   'channel.connected': 'A channel was connected, for the first time or again',
   'channel.needs_reconnect': 'A channel publishes nothing until somebody connects it again',

@@ -41,7 +41,7 @@ const saids: Record<string, string> = {
   cancel: 'The post is cancelled.',
   retry: 'It is tried again now.',
   published: 'Noted: it is there.',
-  not_published: 'It is sent again now.',
+  not_published: 'The post is being sent.',
   cancelled: 'It stays unsent.',
 }
 

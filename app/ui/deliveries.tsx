@@ -115,22 +115,50 @@ function Remedy({ delivery: { status, channelId } }: { delivery: Delivery }) {
   )
 }
 
-/** Nobody but a person can tell any more whether it is out there. */
-function Review({ delivery: { channelId }, name }: { delivery: Delivery; name: string }) {
+// Errors of what was never sent: there is nothing to look for on the network.
+const neverSentCodes = ['missed', 'organisation_suspended']
+
+/** What a person must decide: whether to send what was never sent, or else whether the post is out. */
+function Review({ delivery: { channelId, network, error }, name }: { delivery: Delivery; name: string }) {
   const { write } = useMay()
   if (!write) return null
   return (
     <Form method="post" aria-label={`Decide on ${name}`} className="mt-4 space-y-3 sm:ml-12">
       <input type="hidden" name="channelId" value={channelId} />
+      {error && neverSentCodes.includes(error.code) ? (
+        <SendOrCancel />
+      ) : (
+        <IsItThere channelId={channelId} network={network} />
+      )}
+    </Form>
+  )
+}
+
+function SendOrCancel() {
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Submit look="primary" name="intent" value="not_published">
+        Send now
+      </Submit>
+      <Submit look="danger" name="intent" value="cancelled">
+        Cancel it
+      </Submit>
+    </div>
+  )
+}
+
+function IsItThere({ channelId, network }: { channelId: string; network: string }) {
+  return (
+    <>
       <div>
         <label htmlFor={`url-${channelId}`} className="mb-1.5 block text-sm font-medium">
-          Look there. If you find it, its address
+          Check {networkName(network)}. If the post is there, paste its link (optional)
         </label>
         <input
           id={`url-${channelId}`}
           name="url"
           type="url"
-          placeholder="https://… (may be left empty)"
+          placeholder="https://…"
           className={`${controlClass} max-w-md`}
         />
       </div>
@@ -145,6 +173,6 @@ function Review({ delivery: { channelId }, name }: { delivery: Delivery; name: s
           Cancel
         </Submit>
       </div>
-    </Form>
+    </>
   )
 }

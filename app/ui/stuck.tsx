@@ -9,7 +9,11 @@ import { TabbedList } from './tabbed-list.tsx'
 const kinds = [
   { kind: 'overdue', name: 'Overdue', says: 'Due, and neither out nor waiting for a person.' },
   { kind: 'uncertain', name: 'Uncertain', says: 'Sent, and nobody knows whether it arrived: the network is asked.' },
-  { kind: 'needs_review', name: 'Needs review', says: 'A person of the organisation must say whether it is there.' },
+  {
+    kind: 'needs_review',
+    name: 'Needs review',
+    says: 'A person of the organisation must decide: it may be out, or it could not be sent in time.',
+  },
   { kind: 'held', name: 'Held', says: 'A person of the organisation must connect the channel again.' },
   {
     kind: 'suspects',

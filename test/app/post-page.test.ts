@@ -88,6 +88,25 @@ test('Cancel leaves what nobody knows unsent', async () => {
   await page.getByRole('status').getByText('Cancelled').waitFor()
 })
 
+test.each(['missed', 'organisation_suspended'])(
+  'a post that was never sent (%s) is sent or cancelled, and no address is asked for',
+  async (code) => {
+    const sent = await neverSent(code)
+    await page.goto(sent.path)
+    await page.getByRole('button', { name: 'Cancel it' }).waitFor()
+    expect(await page.getByRole('textbox').count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'It is there' }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Send now' }).click()
+    await page.getByRole('status').getByText('Published').waitFor()
+    await page.getByRole('link', { name: 'View post' }).click()
+    await page.getByRole('article').getByText(sent.text).waitFor()
+
+    await page.goto((await neverSent(code)).path)
+    await page.getByRole('button', { name: 'Cancel it' }).click()
+    await page.getByRole('status').getByText('Cancelled').waitFor()
+  },
+)
+
 test('a refusal of a press is said, and the page stays', async () => {
   const channelId = await aChannel(here.db, here.site.secretKey, { organisationId, network: 'mastodon' })
   await here.db.execute(sql`update channels set status = 'needs_reconnect', name = 'Ada' where id = ${channelId}`)
@@ -153,4 +172,13 @@ async function aPost(state: 'scheduled' | 'failed' | 'needs_review', channelId =
   }
   const [row] = await here.db.execute<{ post_id: string }>(sql`select post_id from deliveries where id = ${id}`)
   return { path: `/posts/${row!.post_id}`, text }
+}
+
+/** A post that a person must decide on, of which nothing can be out. */
+async function neverSent(code: string) {
+  const post = await aPost('failed')
+  const error = JSON.stringify({ code, message: 'It was not sent.', nextStep: 'Send it now or cancel it.' })
+  await here.db.execute(sql`
+    update deliveries set state = 'needs_review', error = ${error}::jsonb where post_id = ${post.path.split('/').at(-1)}`)
+  return post
 }
