@@ -75,11 +75,14 @@ function change(
   return { id: post.id, ...parts, ...type, ...when, ifVersions: [Number(form.get('version'))] }
 }
 
+// The API's sentence names an instant in UTC, which is not the person's clock.
+const ownWords: Record<string, string> = { date_in_past: 'This time has passed: choose a later one.' }
+
 function besideParts(typed: Typed, { detail, errors }: Problem): Record<string, string[]> {
   const problems: Record<string, string[]> = {}
-  for (const { path, message } of errors.length > 0 ? errors : [{ path: '', message: detail }]) {
+  for (const { path, code, message } of errors.length > 0 ? errors : [{ path: '', code: '', message: detail }]) {
     const part = partOf(path, typed)
-    problems[part] = [...new Set([...(problems[part] ?? []), message])]
+    problems[part] = [...new Set([...(problems[part] ?? []), ownWords[code] ?? message])]
   }
   return problems
 }

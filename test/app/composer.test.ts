@@ -32,7 +32,7 @@ test('everything that keeps a post from going out is said beside its part, and t
   await page.getByRole('button', { name: 'Schedule' }).click()
 
   await page.getByText('Too long for My feed (feed) by 3 characters').waitFor()
-  await page.getByText('This is past').waitFor()
+  await page.getByText('This time has passed: choose a later one.').waitFor()
   expect(await page.getByLabel('Text', { exact: true }).getAttribute('aria-invalid')).toBe('true')
   expect(await page.getByLabel('Date').getAttribute('aria-invalid')).toBe('true')
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('content')
