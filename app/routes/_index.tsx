@@ -6,6 +6,7 @@ import type { Api } from '../../server/router.ts'
 import { allChannels, shown, signedIn } from '../api.ts'
 import { useMay } from '../ui/account.ts'
 import { ButtonLink } from '../ui/button.tsx'
+import { useCurrentInView } from '../ui/current-in-view.ts'
 import { useLive } from '../ui/live.ts'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
@@ -148,9 +149,10 @@ function ShowAll({
 }
 
 function Filters({ current }: { current: string }) {
+  const list = useCurrentInView()
   return (
-    <nav aria-label="Filter" className="-mx-4 mb-6 overflow-x-auto px-4 md:mx-0 md:px-0">
-      <ul className="flex gap-1">
+    <nav aria-label="Filter" className="mb-6">
+      <ul ref={list} className="flex gap-1 overflow-x-auto">
         {filters.map(({ status, name }) => (
           <li key={status}>
             <Link

@@ -136,6 +136,17 @@ test('what needs a person stands above the posts of the coming days, soonest fir
   expect(places).toEqual(places.toSorted((one, other) => one - other))
 })
 
+test('on a small screen the chosen filter is in view', async () => {
+  const size = page.viewportSize()!
+  await page.setViewportSize({ width: 390, height: 800 })
+  await page.goto('/?status=ALL', { waitUntil: 'networkidle' })
+  const all = page.getByRole('navigation', { name: 'Filter' }).getByRole('link', { name: 'All', exact: true })
+  const { left, right } = await all.evaluate((one) => one.getBoundingClientRect().toJSON())
+  expect(left).toBeGreaterThanOrEqual(0)
+  expect(right).toBeLessThanOrEqual(390)
+  await page.setViewportSize(size)
+})
+
 test('a list longer than a page goes on where it stopped, whatever is added meanwhile', async () => {
   const inAYear = 365 * 86_400_000
   const texts: string[] = []
