@@ -55,7 +55,7 @@ export default function Access() {
         lead={
           <>
             API keys act for this organisation, whoever made them.{' '}
-            <Link to="/docs" className="text-accent-ink underline underline-offset-2">
+            <Link to="/docs/reference" className="text-accent-ink underline underline-offset-2">
               API reference
             </Link>
           </>
