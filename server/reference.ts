@@ -182,14 +182,14 @@ const faultCures: Record<string, string> = {
 /** What a developer does about each failure that the public API can answer with. */
 const cures: Partial<Record<FailureCode, string>> = {
   invalid_request:
-    'Read `errors`: each names the place and what is wrong there. A misspelt member is refused, so that it never passes unseen. `errors` has the first 100; a JSON body may have 10,000 values.',
+    'Read `errors`: each names the place and what is wrong there. A misspelt field is refused, never ignored. `errors` has the first 100; a JSON body may have 10,000 values.',
   unauthenticated:
     'Send the key or token as the value of the Authorization header, whole and unchanged. If it was revoked, has expired or its app was deleted, make another; `detail` says which it looks like.',
   insufficient_scope: 'Make a key with the scope that `detail` names, or ask for it when your app is authorised.',
   organisation_suspended:
     'Ask the operator of the site: no other request helps. Reading works, and accepted posts are kept.',
   not_found:
-    'Check the id, and that it is of the organisation whose credential you send. What is not yours looks the same.',
+    'Check the path against the reference, and the id: it must belong to the organisation whose credential you send. What is not yours looks the same.',
   method_not_allowed: 'Use one of the methods in the Allow header.',
   post_already_publishing: 'Wait until the post is published or has failed, then read it again.',
   post_already_published: 'What is out stays out: delete it at the network, or make a new post.',
