@@ -145,7 +145,7 @@ function NoChannels() {
       <p>
         A channel is an account that posts go out on.{' '}
         {manage
-          ? 'A feed takes one click and needs no account anywhere: a good one to begin with.'
+          ? 'A feed needs no account, only a name: a good one to begin with.'
           : 'An owner or an admin of this organisation connects the first one.'}
       </p>
     </Empty>
