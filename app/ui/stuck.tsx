@@ -7,7 +7,7 @@ import { OrderForm } from './order-form.tsx'
 import { TabbedList } from './tabbed-list.tsx'
 
 const kinds = [
-  { kind: 'overdue', name: 'Overdue', says: 'Due, and neither out nor waiting for a person.' },
+  { kind: 'overdue', name: 'Overdue', says: 'Due, not sent yet, and not waiting for a person.' },
   { kind: 'uncertain', name: 'Uncertain', says: 'Sent, and nobody knows whether it arrived: the network is asked.' },
   {
     kind: 'needs_review',
