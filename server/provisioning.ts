@@ -36,7 +36,7 @@ export async function createAccountFor(
       account: { id: accountId, email: existing?.email ?? email },
     }
     if (!options.apiKey) return made
-    const name = 'made by the operator'
+    const name = "Operator's key"
     const { id, key } = await createKey(tx, { organisationId, createdBy: accountId, name, expiresAt: null })
     const deed = { action: 'key.created', by: atCommandLine, address: null, subject: { id, name } }
     await record(tx, { organisationId, ...deed, detail: { scopes: defaultScopes } })

@@ -66,6 +66,6 @@ test('a key that the operator makes at the command line stands in the trail', as
     select action, actor_kind, actor_name, subject_name from activity where organisation_id = ${organisation.id}`)
   expect(deed).toEqual({
     ...{ action: 'key.created', actor_kind: 'operator', actor_name: 'at the command line' },
-    subject_name: 'made by the operator',
+    subject_name: "Operator's key",
   })
 })
