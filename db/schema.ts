@@ -472,6 +472,7 @@ export const channelPosts = pgTable(
       columns: [t.organisationId, t.postId],
       foreignColumns: [posts.organisationId, posts.id],
     }).onDelete('cascade'),
+    index('channel_posts_date').on(t.channelId, t.isAlone, t.date, t.postId),
     index('channel_posts_status').on(t.channelId, t.isAlone, t.status, t.date, t.postId),
     index('channel_posts_updated').on(t.channelId, t.isAlone, t.updatedAt, t.postId),
   ],

@@ -112,11 +112,10 @@ function partOf(list: List, part: Part): SQL {
 
 function piecesOf(list: List, part: Part): SQL[] {
   const { who, statuses, channelId, sort } = list
-  const ofChannels = statuses || sort === 'date' ? postStatuses : [null] // each goes down an index of its status; by change there is none
   const isWhole = !channelsGrantedTo(who) && !channelId
   const pieces = isWhole
     ? postStatuses.map((one) => organisationPiece(list, one, part))
-    : ofChannels.flatMap((one) => piecesOfChannels(list, one, part))
+    : (statuses ? postStatuses : [null]).flatMap((one) => piecesOfChannels(list, one, part))
   if (part === 'valued' && (sort === 'updatedAt' || statuses)) pieces.push(movingPiece(list))
   return pieces
 }

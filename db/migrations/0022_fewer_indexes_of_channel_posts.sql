@@ -1,1 +1,0 @@
-DROP INDEX "channel_posts_date";
