@@ -113,7 +113,7 @@ export async function putListsRight(tx: Tx): Promise<void> {
   await tx.execute(sql`select from posts where id = any(${ids}::uuid[]) order by id for no key update`)
   await tx.execute(sql`
     insert into channel_posts (organisation_id, channel_id, post_id, is_alone, status, date, updated_at)
-    select * from (${lists} where d.post_id = any(${ids}::uuid[])) l
+    ${lists} where d.post_id = any(${ids}::uuid[])
     on conflict (post_id, channel_id) do update set
       is_alone = excluded.is_alone, status = excluded.status, date = excluded.date, updated_at = excluded.updated_at`)
 }
