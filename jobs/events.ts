@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../db/client.ts'
 import { type ChannelRow, channelStatus, showChannel } from './channel-view.ts'
-import { type Post, type PostRow, postColumnsAt, postView, showPost } from './post-view.ts'
+import { type Post, type PostRow, postColumnsAt, postView, postViewIn, showPost } from './post-view.ts'
 import { callWebhooks } from './queue.ts'
 
 // What webhooks are told of (API.md §6), written in the transaction in which it happens, for those alone that listen then.
@@ -9,7 +9,7 @@ import { callWebhooks } from './queue.ts'
 /** A post and whose it is. */
 export type TheirPost = { organisationId: string; postId: string }
 
-type Deed = 'post.created' | 'post.updated' | 'post.cancelled'
+type Deed = 'post.updated' | 'post.cancelled'
 
 /**
  * Write down, for lists, the status and the last change of an organisation's posts, and tell of a status that is an end or waits for
@@ -41,19 +41,36 @@ export async function tellAll(tx: Tx, posts: TheirPost[]): Promise<void> {
 export async function tellOfPost(tx: Tx, post: TheirPost, deed: Deed | null = null): Promise<Post> {
   // Not as a list of one: PostgreSQL would expect ten, and make a plan of its own for each post, which takes longer than the rest.
   const one = sql`values (${post.organisationId}::uuid, ${post.postId}::uuid)`
-  const [row] = await write(tx, [post], becoming(one, deed), sql`, to_jsonb(s) as post from seen s`)
+  const [row] = await write(tx, [post], becoming(one, deed), { shown: sql`, to_jsonb(s) as post from seen s` })
+  return showPost((row as { post: PostRow }).post)
+}
+
+/**
+ * Make a post and tell of it, in one statement; returns it as callers see it. `making` are the CTEs that insert it: `post`,
+ * `media` and `made`, its deliveries, each with all its columns, and `woken`, their wake-ups.
+ */
+export async function tellOfNewPost(tx: Tx, organisationId: string, making: SQL): Promise<Post> {
+  const made = sql`made`
+  const happened = sql`${making},
+    seen as (
+      select p.organisation_id, ${postColumnsAt(sql`p.updated_at`)}
+      from post p, ${postViewIn({ deliveries: made, media: sql`media` })}
+    ), happened as (
+      select organisation_id, 'post.created' as type, to_jsonb(s) as subject from seen s
+    )`
+  const shown = sql`, to_jsonb(s) as post, (select count(*) from woken) from seen s`
+  const [row] = await write(tx, [{ organisationId }], happened, { shown, deliveries: made })
   return showPost((row as { post: PostRow }).post)
 }
 
 function becoming(posts: SQL, deed: Deed | null): SQL {
-  const isNew = deed === 'post.created' // as it was inserted
   return sql`
     seen as (
-      select p.organisation_id, ${postColumnsAt(isNew ? sql`p.updated_at` : sql`greatest(p.updated_at, now()::timestamptz(3))`)},
+      select p.organisation_id, ${postColumnsAt(sql`greatest(p.updated_at, now()::timestamptz(3))`)},
         v.resting, v.resting is distinct from p.told as is_news
       from (${posts}) as one (organisation_id, id) join posts p using (organisation_id, id), ${postView}
     ), noted as (
-      update posts p set told = seen.resting, updated_at = seen.updated_at from seen where p.id = seen.id and not ${isNew}
+      update posts p set told = seen.resting, updated_at = seen.updated_at from seen where p.id = seen.id
     ), happened as (
       select organisation_id, coalesce(${deed}, 'post.' || lower(status)) as type, to_jsonb(s) - 'is_news' as subject
       from seen s
@@ -110,8 +127,14 @@ export function bodyOf(event: { type: string; at: string; subject: unknown }, ap
 /**
  * Write the rows (organisation_id, type, subject) of the CTE `happened` as events, each with a delivery to whoever listens. One that is
  * being deleted is waited for and left out: a post must not fail by it. `shown` ends the statement: what to return, if anything.
+ * `deliveries` is where those of the posts are, if the statement makes them itself.
  */
-async function write(tx: Tx, of: { organisationId: string }[], happened: SQL, shown = sql``): Promise<object[]> {
+async function write(
+  tx: Tx,
+  of: { organisationId: string }[],
+  happened: SQL,
+  { shown = sql``, deliveries = sql`deliveries` } = {},
+): Promise<object[]> {
   const organisationIds = of.map(({ organisationId }) => organisationId)
   const rows = await tx.execute<{ webhookIds: string[] }>(sql`
     with ${happened}, listening as materialized (
@@ -119,7 +142,7 @@ async function write(tx: Tx, of: { organisationId: string }[], happened: SQL, sh
       order by w.id for key share
     ), told as (
       select gen_random_uuid() as id, h.organisation_id, h.type, h.subject, listeners.ids from happened h, lateral (
-        select array_agg(w.id) as ids from listening w where w.organisation_id = h.organisation_id and h.type = any(w.events) and ${maySee}
+        select array_agg(w.id) as ids from listening w where w.organisation_id = h.organisation_id and h.type = any(w.events) and ${maySee(deliveries)}
       ) listeners where listeners.ids is not null
     ), events as (
       insert into events (id, organisation_id, type, subject) select id, organisation_id, type, subject from told
@@ -134,11 +157,12 @@ async function write(tx: Tx, of: { organisationId: string }[], happened: SQL, sh
 }
 
 // A webhook `w` that a token made is told of `h` only what the token itself may read (API.md §4).
-const maySee = sql`(w.grant_id is null or exists (
+function maySee(deliveries: SQL): SQL {
+  const ofPost = sql`from ${deliveries} d where d.post_id = (h.subject->>'id')::uuid`
+  return sql`(w.grant_id is null or exists (
   select from grants g where g.id = w.grant_id and g.organisation_id = w.organisation_id and g.revoked_at is null and (g.channel_ids is null or case
     when h.type like 'channel.%' then (h.subject->>'id')::uuid = any(g.channel_ids)
-    else not exists (
-        select from deliveries d where d.post_id = (h.subject->>'id')::uuid and d.channel_id <> all(g.channel_ids))
-      and (h.subject->>'created_by_id' = w.app_id::text
-        or exists (select from deliveries d where d.post_id = (h.subject->>'id')::uuid))
+    else not exists (select ${ofPost} and d.channel_id <> all(g.channel_ids))
+      and (h.subject->>'created_by_id' = w.app_id::text or exists (select ${ofPost}))
     end)))`
+}

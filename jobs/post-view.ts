@@ -76,7 +76,11 @@ export function movedAt(d: SQL): SQL {
  * Of a post `p`: its status, what posts.told keeps of that (`resting`), its deliveries, when the last that is under way changed
  * (`moved_at`), and its media, as one lateral row `v`.
  */
-export const postView = sql`lateral (select w.*,
+export const postView = postViewIn({ deliveries: sql`deliveries`, media: sql`post_media` })
+
+/** The same where the rows of its deliveries and its media stand elsewhere: a statement does not see what itself inserts. */
+export function postViewIn({ deliveries, media }: { deliveries: SQL; media: SQL }): SQL {
+  return sql`lateral (select w.*,
     case when w.status = 'PUBLISHING' and not w.is_begun then 'SCHEDULED' else w.status end as resting
   from (select
     case
@@ -100,14 +104,15 @@ export const postView = sql`lateral (select w.*,
     coalesce(json_agg(json_strip_nulls(json_build_object(
       'channelId', s.channel_id, 'content', s.content, 'mediaIds', s.media_ids
     )) order by s.position, s.id) filter (where coalesce(s.content, s.media_ids::text) is not null), '[]') as overrides,
-    (select coalesce(json_agg(m.media_id order by m.position), '[]') from post_media m
+    (select coalesce(json_agg(m.media_id order by m.position), '[]') from ${media} m
       where m.post_id = p.id and m.organisation_id = p.organisation_id) as media
   from (
     select d.*, c.network, ${deliveryStatus} as status, case when ${isMoving(sql`d`)} then ${movedAt(sql`d`)} end as moved_at
-    from deliveries d join channels c on c.id = d.channel_id
+    from ${deliveries} d join channels c on c.id = d.channel_id
     where d.post_id = p.id and d.organisation_id = p.organisation_id
   ) s) w
 ) v`
+}
 
 /** SQL: what PostRow has, of a post `p` and its view `v`. */
 export const postColumns = postColumnsAt(sql`greatest(p.updated_at, v.moved_at)`)

@@ -122,20 +122,25 @@ function headOf(channelId: SQL): SQL {
 }
 
 async function wakeWhere(tx: Tx, which: SQL): Promise<void> {
-  await tx.execute(sql`with ${wakingAtDue(sql`deliveries`, which)}`)
+  await tx.execute(sql`with ${wakingAtDue(sql`deliveries`, which)} select from woken`)
 }
 
-/** SQL: the CTEs and the end of a statement that does what wakeAtDue does for those in `deliveries`, a CTE that has just made them. */
+/**
+ * SQL: CTEs that do what wakeAtDue does for those in `deliveries`, such as a CTE that has just made them. It is done when the
+ * statement selects from the last, `woken`. Channels are not joined: PostgreSQL expects a hundred new deliveries, and would
+ * read all channels for one.
+ */
 export function wakingAtDue(deliveries: SQL, which = sql`true`): SQL {
   return sql`
-    woken as (
-      select d.id, d.ready_at, d.channel_id, c.network from ${deliveries} d join channels c on c.id = d.channel_id
+    sleeping as (
+      select d.id, d.ready_at, d.channel_id, (select c.network from channels c where c.id = d.channel_id) as network
+      from ${deliveries} d
       where ${which} and d.state = 'scheduled'
     ), added as (
       select graphile_worker.add_jobs(array_agg(row(
         'publish', json_build_object('deliveryId', w.id, 'channelId', w.channel_id, 'network', w.network),
         null, w.ready_at, null, w.id::text, null, null
       )::graphile_worker.job_spec order by w.ready_at, w.id))
-      from woken w having count(*) > 0)
-    select pg_notify(${DueChanged}, '') from added limit 1`
+      from sleeping w having count(*) > 0
+    ), woken as (select pg_notify(${DueChanged}, '') from added limit 1)`
 }

@@ -2,9 +2,10 @@ import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import type { Tx } from '../db/client.ts'
 import { deliveries, postMedia } from '../db/schema.ts'
+import { tellOfNewPost } from '../jobs/events.ts'
 import type { Networks } from '../jobs/networks/registry.ts'
 import { cancel, type Found, reschedule } from '../jobs/orders.ts'
-import { type Post, type PostRow, postColumns, postView, showPost } from '../jobs/post-view.ts'
+import { type Override, type Post, type PostRow, postColumns, postView, showPost } from '../jobs/post-view.ts'
 import { wakingAtDue } from '../jobs/queue.ts'
 import type { Actor } from './actor.ts'
 import { Failure } from './errors.ts'
@@ -26,26 +27,28 @@ export async function readPost(tx: Tx, who: Who, id: string): Promise<Post> {
 type NewPost = { type: Post['type']; wanted: Wanted; channels: Facts['channels'] }
 
 /**
- * Insert a post with its media and a delivery a channel, in the order given, with the wake-ups of those that are
- * scheduled; returns its id. `channels` are those wanted, among others.
+ * Make a post with its media and a delivery a channel, in the order given, with the wake-ups of those that are scheduled,
+ * and tell webhooks of it, all in one statement; returns it as callers see it. `channels` are those wanted, among others.
  */
-export async function insertPost(tx: Tx, networks: Networks, actor: Actor, post: NewPost): Promise<string> {
+export function makePost(tx: Tx, networks: Networks, actor: Actor, post: NewPost): Promise<Post> {
   const { type, wanted, channels } = post
-  const { content, date, channelIds, mediaIds } = wanted
+  const { content, date, mediaIds } = wanted
   const [postId, organisationId] = [uuidv7(), actor.organisationId]
   const state = type === 'draft' ? 'draft' : 'scheduled'
-  await tx.execute(sql`
-    with post as (
+  const made = insertion(networks, { organisationId, postId, ...wanted, channels, state, dueAt: date })
+  const making = sql`
+    post as (
       insert into posts (id, organisation_id, type, date, content, told, created_by_kind, created_by_id, created_by_name)
       values (${postId}, ${organisationId}, ${type}, ${isoOf(date)}, ${content}, ${state.toUpperCase()},
         ${actor.kind}, ${actor.id}, ${actor.name})
+      returning *
     ), media as (
       insert into post_media (organisation_id, post_id, media_id, position)
       select ${organisationId}::uuid, ${postId}::uuid, id, place - 1
       from unnest(${sql.param(mediaIds)}::uuid[]) with ordinality as m (id, place)
-    ), made as (${insertion(networks, { organisationId, postId, channelIds, channels, state, dueAt: date })}),
-    ${wakingAtDue(sql`made`)}`)
-  return postId
+      returning *
+    ), made as ${made}, ${wakingAtDue(sql`made`)}`
+  return tellOfNewPost(tx, organisationId, making)
 }
 
 /** Make `mediaIds`, in this order, the media of a post. */
@@ -60,23 +63,27 @@ type NewDeliveries = {
   postId: string
   channelIds: string[]
   channels: Facts['channels'] // these among others
+  overrides: Override[]
   state: 'draft' | 'scheduled'
   dueAt: Date | null
 }
 
 function insertion(networks: Networks, wanted: NewDeliveries): SQL {
-  const { organisationId, postId, channelIds, channels, state, dueAt } = wanted
+  const { organisationId, postId, channelIds, channels, overrides, state, dueAt } = wanted
   const rows = channelIds.map((channelId, position) => {
     const { network } = channels.find(({ id }) => id === channelId)!
     const id = uuidv7()
-    return { id, channelId, position, publishKey: networks[network]?.mintPublishKey?.() ?? id }
+    const own = overrides.find((override) => override.channelId === channelId)
+    return { ...own, id, channelId, position, publishKey: networks[network]?.mintPublishKey?.() ?? id }
   })
-  return sql`
-    insert into deliveries (id, organisation_id, post_id, channel_id, position, state, due_at, publish_key)
-    select r.id, ${organisationId}::uuid, ${postId}::uuid, r."channelId", r.position, ${state}::delivery_state,
-      ${isoOf(dueAt)}::timestamptz, r."publishKey"
-    from json_to_recordset(${JSON.stringify(rows)}::json) as r (id uuid, "channelId" uuid, position smallint, "publishKey" text)
-    returning id, state, ready_at, channel_id`
+  return sql`(
+      insert into deliveries (id, organisation_id, post_id, channel_id, position, state, due_at, publish_key, content, media_ids)
+      select r.id, ${organisationId}::uuid, ${postId}::uuid, r."channelId", r.position, ${state}::delivery_state,
+        ${isoOf(dueAt)}::timestamptz, r."publishKey", r.content, r."mediaIds"
+      from json_to_recordset(${JSON.stringify(rows)}::json)
+        as r (id uuid, "channelId" uuid, position smallint, "publishKey" text, content text, "mediaIds" uuid[])
+      returning *
+    )`
 }
 
 function isoOf(date: Date | null): string | null {
@@ -121,14 +128,21 @@ export async function changeDeliveries(
   await reschedule(tx, named(true), to)
   const channelIds = wanted.channelIds.filter((id) => !found.some(({ channelId }) => channelId === id))
   if (channelIds.length > 0) {
-    const made = insertion(networks, { organisationId, postId, channelIds, channels, ...to })
-    await tx.execute(sql`with made as (${made}), ${wakingAtDue(sql`made`)}`)
+    const made = insertion(networks, {
+      organisationId,
+      postId,
+      channelIds,
+      channels,
+      overrides: wanted.overrides,
+      ...to,
+    })
+    await tx.execute(sql`with made as ${made}, ${wakingAtDue(sql`made`)} select from woken`)
   }
   await arrange(tx, organisationId, postId, wanted)
 }
 
 /** Give a post's deliveries the order in which their channels are named, and what they have of their own. */
-export async function arrange(
+async function arrange(
   tx: Tx,
   organisationId: string,
   postId: string,

@@ -12,7 +12,7 @@ import { Failure, type FailureCode, type Fault } from './errors.ts'
 import { ById, CreatePost, ListAttempts, PostById, Resolve, UpdatePost } from './forms.ts'
 import { once } from './idempotency.ts'
 import { CountPosts, countPosts, ListPosts, listPosts } from './post-list.ts'
-import { arrange, changeDeliveries, insertPost, readPost, replaceMedia } from './post-rows.ts'
+import { changeDeliveries, makePost, readPost, replaceMedia } from './post-rows.ts'
 import type { Who } from './reach.ts'
 import { type Facts, factsFor, missingThings, obstacles, type Unchanged, type Wanted } from './rules.ts'
 import { needs, router } from './trpc.ts'
@@ -22,14 +22,12 @@ export const posts = router({
     .input(CreatePost)
     .mutation(({ ctx, input }) =>
       once(ctx, 'POST /posts', async (tx): Promise<Post> => {
-        const { organisationId, actor } = ctx
+        const { actor } = ctx
         const wanted = wantedIn(input)
         const isDraft = input.type === 'draft'
         const { now, channels } = await demandPossible(tx, actor, wanted, { isDraft, unchanged: nothing })
         if (input.type === 'now') wanted.date = now
-        const id = await insertPost(tx, ctx.networks, actor, { type: input.type, wanted, channels })
-        if (wanted.overrides.length > 0) await arrange(tx, organisationId, id, wanted)
-        return tellOfPost(tx, { organisationId, postId: id }, 'post.created')
+        return makePost(tx, ctx.networks, actor, { type: input.type, wanted, channels })
       }),
     ),
 

@@ -58,8 +58,7 @@ function createPost(caller: Caller, req: express.Request): Promise<unknown> {
     const run = runOn(tx)
     await run(statements.facts, [organisation, channelIds, []])
     const maker = ['api_key', caller.id, caller.name]
-    await run(statements.insertPost, [post, organisation, type, date, content, ...maker, [], deliveries])
-    const [made] = await run(statements.tell, [organisation, post, 'post.created', [organisation]])
+    const [made] = await run(statements.createPost, [post, organisation, type, date, content, ...maker, [], deliveries])
     return made
   })
 }

@@ -32,31 +32,8 @@ export const facts = `
       select id, mime, bytes, alt, duration_ms as "durationMs" from media
       where organisation_id = $1 and id = any($3::uuid[]) order by id for key share) m) as media`
 
-export const insertPost = `
-  with post as (
-    insert into posts (id, organisation_id, type, date, content, told, created_by_kind, created_by_id, created_by_name)
-    values ($1, $2, $3, $4, $5, 'SCHEDULED', $6, $7, $8)
-  ), media as (
-    insert into post_media (organisation_id, post_id, media_id, position)
-    select $2::uuid, $1::uuid, id, place - 1 from unnest($9::uuid[]) with ordinality as m (id, place)
-  ), made as (
-    insert into deliveries (id, organisation_id, post_id, channel_id, position, state, due_at, publish_key)
-    select r.id, $2::uuid, $1::uuid, r."channelId", r.position, 'scheduled'::delivery_state, $4::timestamptz, r."publishKey"
-    from json_to_recordset($10::json) as r (id uuid, "channelId" uuid, position smallint, "publishKey" text)
-    returning id, state, ready_at, channel_id
-  ), woken as (
-    select d.id, d.ready_at, d.channel_id, c.network from made d join channels c on c.id = d.channel_id
-    where d.state = 'scheduled'
-  ), added as (
-    select graphile_worker.add_jobs(array_agg(row(
-      'publish', json_build_object('deliveryId', w.id, 'channelId', w.channel_id, 'network', w.network),
-      null, w.ready_at, null, w.id::text, null, null
-    )::graphile_worker.job_spec order by w.ready_at, w.id))
-    from woken w having count(*) > 0)
-  select pg_notify('punctual_due', '') from added limit 1`
-
 // A post with what is derived from its deliveries.
-const view = `lateral (
+const viewOf = (deliveries: string, media: string) => `lateral (
   select
     case
       when count(*) = 0 or (bool_or(s.status = 'DRAFT') and bool_and(s.status in ('DRAFT', 'CANCELLED'))) then 'DRAFT'
@@ -77,7 +54,7 @@ const view = `lateral (
     coalesce(json_agg(json_strip_nulls(json_build_object(
       'channelId', s.channel_id, 'content', s.content, 'mediaIds', s.media_ids
     )) order by s.position, s.id) filter (where coalesce(s.content, s.media_ids::text) is not null), '[]') as overrides,
-    (select coalesce(json_agg(m.media_id order by m.position), '[]') from post_media m
+    (select coalesce(json_agg(m.media_id order by m.position), '[]') from ${media} m
       where m.post_id = p.id and m.organisation_id = p.organisation_id) as media
   from (
     select d.*, c.network, case
@@ -85,7 +62,7 @@ const view = `lateral (
       when d.state in ('sending', 'uncertain') or d.maybe_out then 'PUBLISHING'
       when d.state = 'claimed' then 'SCHEDULED'
       else upper(d.state::text) end as status
-    from deliveries d join channels c on c.id = d.channel_id
+    from ${deliveries} d join channels c on c.id = d.channel_id
     where d.post_id = p.id and d.organisation_id = p.organisation_id
   ) s
 ) v`
@@ -102,22 +79,42 @@ export const posts = `
           order by p.id desc limit $2)) piece
     order by piece.date desc nulls last, piece.id desc limit $2
   )
-  select p.*, v.* from found f join posts p on p.id = f.id and p.organisation_id = $1, ${view}
+  select p.*, v.* from found f join posts p on p.id = f.id and p.organisation_id = $1, ${viewOf('deliveries', 'post_media')}
   order by p.date desc nulls last, p.id desc`
 
-export const tell = `
-  with seen as (
-    select p.*, v.*, v.status is distinct from p.told as is_news
-    from (values ($1::uuid, $2::uuid)) as one (organisation_id, id) join posts p using (organisation_id, id), ${view}
-  ), noted as (
-    update posts p set told = seen.status from seen where p.id = seen.id and seen.is_news
+// What it makes is not seen by itself: the post is shown as it comes out of the inserts.
+export const createPost = `
+  with post as (
+    insert into posts (id, organisation_id, type, date, content, told, created_by_kind, created_by_id, created_by_name)
+    values ($1, $2, $3, $4, $5, 'SCHEDULED', $6, $7, $8)
+    returning *
+  ), media as (
+    insert into post_media (organisation_id, post_id, media_id, position)
+    select $2::uuid, $1::uuid, id, place - 1 from unnest($9::uuid[]) with ordinality as m (id, place)
+    returning *
+  ), made as (
+    insert into deliveries (id, organisation_id, post_id, channel_id, position, state, due_at, publish_key, content, media_ids)
+    select r.id, $2::uuid, $1::uuid, r."channelId", r.position, 'scheduled'::delivery_state, $4::timestamptz, r."publishKey",
+      r.content, r."mediaIds"
+    from json_to_recordset($10::json) as r (id uuid, "channelId" uuid, position smallint, "publishKey" text, content text, "mediaIds" uuid[])
+    returning *
+  ), sleeping as (
+    select d.id, d.ready_at, d.channel_id, (select c.network from channels c where c.id = d.channel_id) as network
+    from made d where d.state = 'scheduled'
+  ), added as (
+    select graphile_worker.add_jobs(array_agg(row(
+      'publish', json_build_object('deliveryId', w.id, 'channelId', w.channel_id, 'network', w.network),
+      null, w.ready_at, null, w.id::text, null, null
+    )::graphile_worker.job_spec order by w.ready_at, w.id))
+    from sleeping w having count(*) > 0
+  ), woken as (
+    select pg_notify('punctual_due', '') from added limit 1
+  ), seen as (
+    select p.*, v.* from post p, ${viewOf('made', 'media')}
   ), happened as (
-    select organisation_id, coalesce($3, 'post.' || lower(status)) as type, to_jsonb(s) - 'is_news' as subject
-    from seen s
-    where $3::text is not null
-      or (is_news and status in ('PUBLISHED', 'PARTIALLY_PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED'))
+    select organisation_id, 'post.created' as type, to_jsonb(s) as subject from seen s
   ), listening as materialized (
-    select w.* from webhooks w where w.organisation_id = any($4::uuid[]) and w.off_since is null order by w.id for key share
+    select w.* from webhooks w where w.organisation_id = any(array[$2::uuid]) and w.off_since is null order by w.id for key share
   ), told as (
     select gen_random_uuid() as id, h.organisation_id, h.type, h.subject, listeners.ids from happened h, lateral (
       select array_agg(w.id) as ids from listening w
@@ -126,10 +123,10 @@ export const tell = `
           and (g.channel_ids is null or case
             when h.type like 'channel.%' then (h.subject->>'id')::uuid = any(g.channel_ids)
             else not exists (
-                select from deliveries d
+                select from made d
                 where d.post_id = (h.subject->>'id')::uuid and d.channel_id <> all(g.channel_ids))
               and (h.subject->>'created_by_id' = w.app_id::text
-                or exists (select from deliveries d where d.post_id = (h.subject->>'id')::uuid))
+                or exists (select from made d where d.post_id = (h.subject->>'id')::uuid))
             end)))
     ) listeners where listeners.ids is not null
   ), events as (
@@ -139,4 +136,4 @@ export const tell = `
     select gen_random_uuid(), organisation_id, unnest(ids), id, now() from told
     returning webhook_id
   )
-  select (select coalesce(json_agg(webhook_id), '[]') from due) as "webhookIds", s.* from seen s`
+  select (select coalesce(json_agg(webhook_id), '[]') from due) as "webhookIds", s.*, (select count(*) from woken) from seen s`
