@@ -5,11 +5,11 @@ import type { TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import type { z } from 'zod'
 import type { Role } from '../db/schema.ts'
-import type { Channel } from '../jobs/channel-view.ts'
-import type { NewSession } from '../server/account.ts'
+import type { Channel } from '../jobs/ledger/channel-view.ts'
+import type { NewSession } from '../server/accounts/account.ts'
 import type { Fault } from '../server/errors.ts'
-import type { Guide } from '../server/guides.ts'
-import type { Reference } from '../server/reference.ts'
+import type { Guide } from '../server/guides/guides.ts'
+import type { Reference } from '../server/rest/reference.ts'
 import type { Api } from '../server/router.ts'
 
 /** The person who is signed in. */
@@ -22,7 +22,7 @@ export type Member = {
   role: Role
 }
 
-/** What server/http.ts gives to every loader and action. */
+/** What server/web/app.ts gives to every loader and action. */
 export type LoadContext = {
   api: Api
   member: Member | null
@@ -33,7 +33,7 @@ export type LoadContext = {
   baseUrl: string
   signupOpen: boolean
   session: { start(session: NewSession): Headers; end(): string } // what sets the cookies, and a value of Set-Cookie
-  form(): FormData // as server/page-form.ts read it, once; the request itself has no body. Throws what is wrong with it
+  form(): FormData // as server/web/page-form.ts read it, once; the request itself has no body. Throws what is wrong with it
   upload: { name: string; path: string } | null // the file of the form, by its field; removed after the answer
   reference(): Reference // of the public API, for its documentation
   guide(name: string): Promise<Guide | null> // a page of the documentation, with this site's addresses

@@ -1,7 +1,7 @@
 import { RemixBrowser } from '@remix-run/react'
 import { StrictMode, startTransition } from 'react'
 import { hydrateRoot } from 'react-dom/client'
-import { noteFailedRequests } from './ui/request.tsx'
+import { noteFailedRequests } from './shell/request.tsx'
 
 noteFailedRequests()
 startTransition(() => {

@@ -8,7 +8,7 @@ import {
 } from '@remix-run/node'
 import { RemixServer } from '@remix-run/react'
 import { renderToPipeableStream } from 'react-dom/server'
-import { RequestContext } from './ui/request.tsx'
+import { RequestContext } from './shell/request.tsx'
 
 /** Make a document. Pages wait for all that they show, so the first flush is the whole of it. */
 export default function handleRequest(

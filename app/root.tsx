@@ -11,11 +11,11 @@ import {
   useRouteError,
 } from '@remix-run/react'
 import { type ReactNode, useContext } from 'react'
+import { useAccount } from './shell/account.ts'
+import { ErrorPage } from './shell/error-page.tsx'
+import { RequestContext } from './shell/request.tsx'
+import { Plain, Shell } from './shell/shell.tsx'
 import stylesheet from './tailwind.css'
-import { useAccount } from './ui/account.ts'
-import { ErrorPage } from './ui/error-page.tsx'
-import { RequestContext } from './ui/request.tsx'
-import { Plain, Shell } from './ui/shell.tsx'
 
 export const links: LinksFunction = () => [
   { rel: 'stylesheet', href: stylesheet },

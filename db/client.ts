@@ -2,8 +2,8 @@ import type { ExtractTablesWithRelations } from 'drizzle-orm'
 import type { PgDatabase } from 'drizzle-orm/pg-core'
 import { drizzle, type PostgresJsDatabase, type PostgresJsQueryResultHKT } from 'drizzle-orm/postgres-js'
 import postgres, { type Sql } from 'postgres'
-import { InstallationError } from './embedded.ts'
-import { FileStorageError } from './files.ts'
+import { InstallationError } from './embedded/installation.ts'
+import { FileStorageError } from './files/files.ts'
 import * as schema from './schema.ts'
 
 type Schema = typeof schema

@@ -31,7 +31,7 @@ const origin = (name: string) =>
       problem(`${name} must be an origin such as https://punctual.example, without a path or a trailing slash.`),
     )
 
-// Connections have names of ours, by which a restore finds them (jobs/restore.ts). Both drivers prefer the one in the URL.
+// Connections have names of ours, by which a restore finds them (jobs/ledger/restore.ts). Both drivers prefer the one in the URL.
 function withoutName(databaseUrl: string): string {
   const url = new URL(databaseUrl)
   if (!url.searchParams.has('application_name')) return databaseUrl

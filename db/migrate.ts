@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm'
 import { migrate as applyOurs } from 'drizzle-orm/postgres-js/migrator'
 import { runMigrations as applyQueue, Logger } from 'graphile-worker'
 import { connect, type Db, sqlStateOf, type Tx, unbounded } from './client.ts'
-import { InstallationError } from './embedded.ts'
+import { InstallationError } from './embedded/installation.ts'
 
 const MigrationsFolder = join(import.meta.dirname, 'migrations') // beside the source, and beside the bundles
 const OldestPostgres = 14

@@ -102,7 +102,7 @@ export const sessions = pgTable(
 )
 
 // A browser on which an account has signed in, for a year. It opens nothing: its tries do not wait for those of others
-// (server/throttle.ts). Its other accounts have rows with the same token.
+// (server/access/login-throttle.ts). Its other accounts have rows with the same token.
 export const devices = pgTable(
   'devices',
   {
@@ -164,10 +164,10 @@ export const channels = pgTable(
     name: text().notNull(),
     handle: text(),
     url: text(),
-    pictureKey: text(), // a key of db/files.ts: pages show nothing from elsewhere
+    pictureKey: text(), // a key of db/files/files.ts: pages show nothing from elsewhere
     status: channelStatus().notNull().default('active'),
     limits: jsonb().$type<ChannelLimits>().notNull(),
-    limitsDueAt: instant().notNull().default(sql`now() + interval '24 hours'`), // when they are read again (jobs/channel-limits.ts)
+    limitsDueAt: instant().notNull().default(sql`now() + interval '24 hours'`), // when they are read again (jobs/channels/limits.ts)
     credential: bytes(), // sealed; null once a disconnected channel has nothing under way
     credentialVersion: integer().notNull().default(1), // rises at each refresh and reconnect: a 401 counts only against the current one
     pausedUntil: instant(), // a 429: nothing of this channel is claimed or intended before
@@ -226,7 +226,7 @@ export const clientRegistrations = pgTable(
 )
 
 // A credential that is of no more use to us and is to be ended at its network: of a channel that was disconnected, or
-// connected again. The row goes when it is ended, or when it could not be (jobs/revocations.ts).
+// connected again. The row goes when it is ended, or when it could not be (jobs/channels/revocations.ts).
 export const revocations = pgTable(
   'revocations',
   {
@@ -260,7 +260,7 @@ export const posts = pgTable(
     date: instant(), // what the caller asked for; the ledger's due_at may move, this does not
     content: text().notNull(),
     version: integer().notNull().default(1), // rises at edits, not while deliveries move: the ETag
-    // Its status but for what is being sent, which the deliveries say (jobs/post-view.ts). The column is called as it was when it
+    // Its status but for what is being sent, which the deliveries say (jobs/ledger/post-view.ts). The column is called as it was when it
     // only said what webhooks were told last: processes of the version before write it too.
     status: text('told').notNull(),
     createdByKind: maker().notNull(),
@@ -271,7 +271,7 @@ export const posts = pgTable(
   },
   (t) => [
     unique('posts_organisation').on(t.organisationId, t.id), // what deliveries refer to
-    // Lists (server/post-list.ts), in either direction; one of every status is put together of all.
+    // Lists (server/posts/list.ts), in either direction; one of every status is put together of all.
     index('posts_status').on(t.organisationId, t.status, t.date, t.id),
     index('posts_updated').on(t.organisationId, t.status, t.updatedAt, t.id),
     index('posts_drafts_of').on(t.createdById, t.date, t.id).where(sql`told = 'DRAFT'`), // an app's, on no channel yet
@@ -294,7 +294,7 @@ export const media = pgTable(
     durationMs: integer(),
     alt: text().notNull().default(''),
     sha256: text().notNull(), // hex, of what is stored
-    fileKey: text().notNull(), // keys of db/files.ts; random, since whoever knows one can read the file
+    fileKey: text().notNull(), // keys of db/files/files.ts; random, since whoever knows one can read the file
     thumbnailKey: text(),
     createdById: uuid(), // a member, an API key or an app: a token of some channels sees what its own app added
     createdAt: createdAt(),
@@ -305,11 +305,11 @@ export const media = pgTable(
     index('media_same_bytes').on(t.organisationId, t.sha256), // the same file twice is stored once
     index('media_age').on(t.createdAt), // the sweep
     index('media_file').on(t.fileKey), // is it the last row of its file?
-    index('media_storage').on(t.organisationId, t.bytes), // their sum (server/uploads.ts) is read from the index alone
+    index('media_storage').on(t.organisationId, t.bytes), // their sum (server/media/uploads.ts) is read from the index alone
   ],
 )
 
-// A file that is on its way in: the bytes that are kept free for it, and its place if it is fetched (server/uploads.ts).
+// A file that is on its way in: the bytes that are kept free for it, and its place if it is fetched (server/media/uploads.ts).
 // It goes when the file is stored or given up.
 export const uploads = pgTable(
   'uploads',
@@ -370,7 +370,7 @@ export const evidence = pgEnum('evidence', ['answered', 'found', 'person'])
 /** Why a delivery is where it is, in words for the person who has to act. */
 export type DeliveryError = { code: string; message: string; nextStep: string }
 
-// One row per (post, channel): the unit of work of jobs/publish.ts, moved by jobs/ledger.ts alone.
+// One row per (post, channel): the unit of work of jobs/publish/publish.ts, moved by jobs/ledger/ledger.ts alone.
 export const deliveries = pgTable(
   'deliveries',
   {
@@ -436,7 +436,7 @@ export const deliveries = pgTable(
     index('deliveries_for_a_person').on(t.state).where(sql`state in ('held', 'needs_review')`), // the metrics, the operators' page
     index('deliveries_look').on(t.lookAt).where(sql`state = 'uncertain'`), // the reaper
     index('deliveries_being_read').on(t.leaseUntil).where(sql`look_token is not null`), // looks: so few may be
-    // Lists of posts: what of them is under way (jobs/post-view.ts).
+    // Lists of posts: what of them is under way (jobs/ledger/post-view.ts).
     index('deliveries_moving')
       .on(t.organisationId, t.postId)
       .where(sql`state in ('claimed', 'sending', 'uncertain') or (maybe_out and state = 'scheduled')`),
@@ -519,7 +519,7 @@ export const installation = pgTable(
 )
 
 // One row that holds the number of the transaction that wrote it. A dump that is restored writes it again in another one.
-// No key: restored beside the row that is there, it makes two, and that is noticed as well (jobs/restore.ts). Never update it.
+// No key: restored beside the row that is there, it makes two, and that is noticed as well (jobs/ledger/restore.ts). Never update it.
 export const databaseMark = pgTable('database_mark', {
   writtenIn: bigint({ mode: 'number' }).notNull(), // the low 32 bits, as `xmin` has them
 })
@@ -607,7 +607,7 @@ export const feedItems = pgTable(
   ],
 )
 
-// What is counted for all processes together: requests by organisation, failures by address and account (server/rate-limit.ts).
+// What is counted for all processes together: requests by organisation, failures by address and account (server/access/rate-limit.ts).
 export const throttles = pgTable('throttles', {
   key: text().primaryKey(),
   points: integer().notNull().default(0),
@@ -867,7 +867,7 @@ export const events = pgTable(
 
 export const webhookDeliveryState = pgEnum('webhook_delivery_state', ['pending', 'delivered', 'failed'])
 
-// One event on its way to one webhook: the unit of work of jobs/webhook.ts.
+// One event on its way to one webhook: the unit of work of jobs/webhooks/deliver.ts.
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',
   {

@@ -1,27 +1,27 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type Db, isDatabaseAway } from '../db/client.ts'
-import { InstallationError, joinInstallation } from '../db/embedded.ts'
+import { InstallationError, joinInstallation } from '../db/embedded/installation.ts'
 import { type Env, readEnv } from '../db/env.ts'
-import { explained } from '../db/explained.ts'
+import { openFiles } from '../db/files/open.ts'
 import { createLog, print } from '../db/log.ts'
 import { isMigrated } from '../db/migrate.ts'
 import { StuckSentence, startProber } from '../db/prober.ts'
 import { checkDatabase, demandWritable } from '../db/start-checks.ts'
 import { announceStart } from '../db/start-line.ts'
-import { openFiles } from '../db/storage.ts'
+import { explained } from '../db/startup-error.ts'
 import { answerVersion } from '../db/version.ts'
-import { serveHealth } from './health.ts'
-import { announceDiskErrors } from './life.ts'
-import { placeForOperators } from './listen.ts'
-import { workerMetrics } from './metrics.ts'
+import { times as realTimes, type Times } from './durations.ts'
+import { serveHealth } from './monitoring/health.ts'
+import { placeForOperators } from './monitoring/listen.ts'
+import { workerMetrics } from './monitoring/metrics.ts'
+import { Outage } from './monitoring/outage.ts'
+import { announceEnd } from './monitoring/presence.ts'
 import { networks as allNetworks, type Networks } from './networks/registry.ts'
-import { Outage } from './outage.ts'
-import { createOutbound } from './outbound.ts'
-import { announceEnd } from './presence.ts'
-import type { Point } from './session.ts'
-import { times as realTimes, type Times } from './times.ts'
-import { type End, startWorker, type Worker, type WorkerOptions } from './worker.ts'
+import { createOutbound } from './outbound/outbound.ts'
+import type { Point } from './publish/network-session.ts'
+import { announceDiskErrors } from './worker/heartbeat.ts'
+import { type End, startWorker, type Worker, type WorkerOptions } from './worker/worker.ts'
 
 const LastWordsMs = 3000
 
@@ -101,7 +101,7 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
   }
 }
 
-// The database has just answered. One that finds it restored ends its own connections too (jobs/restore.ts), and goes on with new ones.
+// The database has just answered. One that finds it restored ends its own connections too (jobs/ledger/restore.ts), and goes on with new ones.
 function startedFirst(options: WorkerOptions): Promise<Worker> {
   return startWorker(options).catch((error: unknown) => {
     if (!isDatabaseAway(error)) throw error

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type * as channel from '../jobs/channel-view.ts'
-import * as post from '../jobs/post-view.ts'
+import type * as channel from '../jobs/ledger/channel-view.ts'
+import * as post from '../jobs/ledger/post-view.ts'
 import { channelStatuses, type EventType, eventTypes, scopes } from './forms.ts'
 
 // What the public API answers with (API.md §3), as zod: the types of the procedures' answers and the schemas of the

@@ -2,7 +2,7 @@ import { TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import { type core, ZodError } from 'zod'
 import { isPassing } from '../db/client.ts'
-import { isFileStorageAway } from '../db/files.ts'
+import { isFileStorageAway } from '../db/files/files.ts'
 
 // Every failure that a caller can cause or meet: tRPC's code (and through it the HTTP status) and the sentence.
 const catalogue = {

@@ -4,11 +4,11 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Db } from '../db/client.ts'
 import { channels, type DeliveryState, deliveries, posts } from '../db/schema.ts'
 import { seal } from '../db/sealed.ts'
-import { wakeAtDue } from '../jobs/queue.ts'
-import { credentialPlace } from '../jobs/session.ts'
-import { createAccount, createOrganisation } from '../server/account.ts'
+import { wakeAtDue } from '../jobs/ledger/wake-ups.ts'
+import { credentialPlace } from '../jobs/publish/network-session.ts'
+import { createAccount, createOrganisation } from '../server/accounts/account.ts'
+import { createKey } from '../server/accounts/api-keys.ts'
 import { scopes } from '../server/forms.ts'
-import { createKey } from '../server/keys.ts'
 
 /** An organisation with its owner and an API key of every default scope. */
 export async function anOrganisation(db: Db, name = 'Test') {

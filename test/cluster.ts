@@ -8,8 +8,8 @@ import { promisify } from 'node:util'
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { connect } from '../db/client.ts'
+import { canEnter, createCluster, findPostgres, give, type Postgres, startServer } from '../db/embedded/postgres.ts'
 import { migrate } from '../db/migrate.ts'
-import { canEnter, createCluster, findPostgres, give, type Postgres, startServer } from '../db/postgres.ts'
 import { freePort } from './port.ts'
 
 /** A PostgreSQL of its own. `server` is its address up to the name of a database. */

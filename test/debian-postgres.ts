@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeEach } from 'vitest'
-import type { Postgres } from '../db/postgres.ts'
+import type { Postgres } from '../db/embedded/postgres.ts'
 
 const run = promisify(execFile)
 const Root = '/usr/lib/postgresql'

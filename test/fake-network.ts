@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
-import { retryAtOf } from '../jobs/networks/answers.ts'
 import {
   type ConnectedAccount,
   type Network,
@@ -10,7 +9,8 @@ import {
   type RepeatedSend,
   type Session,
 } from '../jobs/networks/network.ts'
-import type { Answer as HttpAnswer } from '../jobs/outbound.ts'
+import { retryAtOf } from '../jobs/networks/verdict.ts'
+import type { Answer as HttpAnswer } from '../jobs/outbound/outbound.ts'
 
 /** What a network can be asked when an answer is lost, of each kind. */
 export const kinds = ['keyed', 'two-step', 'readable', 'blind'] as const

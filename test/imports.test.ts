@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 const Root = join(import.meta.dirname, '..')
 const Folders = ['db', 'jobs', 'server', 'app'] // a folder may import those on its left
 const Counting = ['jobs/networks/text.ts', 'jobs/networks/links.ts']
-const Pure = ['server/forms.ts', 'server/app-forms.ts', 'server/words.ts', ...Counting] // what pages and rules share
+const Pure = ['server/forms.ts', 'server/oauth/forms.ts', 'server/words.ts', ...Counting] // what pages and rules share
 
 type Import = { from: string; to: string; typeOnly: boolean } // `to` is a file of ours, or a package
 type Module = { file: string; source: ts.SourceFile; imports: Import[] }
@@ -41,19 +41,19 @@ describe('one place for', () => {
     [
       'express',
       [
-        'server/http.ts',
-        'server/rest.ts',
-        'server/openapi-http.ts',
-        'server/rest-caller.ts',
-        'server/rest-route.ts',
-        'server/oauth-http.ts',
-        'server/file-http.ts',
-        'server/pages.ts',
-        'server/waiting.ts',
+        'server/web/app.ts',
+        'server/rest/rest.ts',
+        'server/rest/openapi-http.ts',
+        'server/rest/caller.ts',
+        'server/rest/route.ts',
+        'server/oauth/endpoints.ts',
+        'server/web/files.ts',
+        'server/web/pages.ts',
+        'server/web/waiting.ts',
       ],
     ],
-    ['oslo', ['server/secrets.ts']],
-    ['postgres', ['db/client.ts', 'db/embedded.ts']], // the second only to hold a lock
+    ['oslo', ['server/access/secrets.ts']],
+    ['postgres', ['db/client.ts', 'db/embedded/installation.ts']], // the second only to hold a lock
   ])('the package %s', (name, places) => {
     const users = imports.filter(({ to, from }) => to.split('/')[0] === name && !places.includes(from))
     expect(users.map(show)).toEqual([])
@@ -67,15 +67,15 @@ describe('one place for', () => {
     expect(filesWith(isProcessEnv, ['db/env.ts'])).toEqual([])
   })
 
-  test("SQL on the queue's tables: jobs/queue.ts", () => {
+  test("SQL on the queue's tables: jobs/ledger/wake-ups.ts", () => {
     const namesQueue = (node: ts.Node) => isText(node) && node.text.includes('graphile_worker')
-    expect(filesWith(namesQueue, ['jobs/queue.ts'])).toEqual([])
+    expect(filesWith(namesQueue, ['jobs/ledger/wake-ups.ts'])).toEqual([])
   })
 
-  test('random bytes of the server: server/secrets.ts', () => {
+  test('random bytes of the server: server/access/secrets.ts', () => {
     const makesRandom = (node: ts.Node) =>
       ts.isIdentifier(node) && /^(randomBytes|randomInt|randomFill|getRandomValues)$/.test(node.text)
-    const users = filesWith(makesRandom, ['server/secrets.ts'])
+    const users = filesWith(makesRandom, ['server/access/secrets.ts'])
     expect(users.filter((file) => level(file) >= 2)).toEqual([])
   })
 })

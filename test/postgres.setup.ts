@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node'
-import type { Postgres } from '../db/postgres.ts'
+import type { Postgres } from '../db/embedded/postgres.ts'
 import { startCluster } from './cluster.ts'
 
 declare module 'vitest' {

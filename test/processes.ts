@@ -72,7 +72,7 @@ export async function startWeb(site: Site, stdout: Stdout = 'read'): Promise<Sta
 
 /** Start web and worker as `npm start` does, from build/, and wait until the site is ready. */
 export async function startAll(site: Site, stdout: Stdout = 'read'): Promise<Started> {
-  const all = start(['server/start.ts'], site.env, stdout)
+  const all = start(['server/run/start.ts'], site.env, stdout)
   await untilReady(all, () => site.appUrl)
   return all
 }

@@ -1,17 +1,17 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { Link, useLoaderData } from '@remix-run/react'
 import { CalendarClock, PenLine, TriangleAlert } from 'lucide-react'
-import type { Post, PostStatus } from '../../jobs/post-view.ts'
+import type { Post, PostStatus } from '../../jobs/ledger/post-view.ts'
 import type { Api } from '../../server/router.ts'
 import { allChannels, shown, signedIn } from '../api.ts'
-import { useMay } from '../ui/account.ts'
-import { ButtonLink } from '../ui/button.tsx'
+import { PostDays, PostSection } from '../posts/post-list.tsx'
+import { useMay } from '../shell/account.ts'
 import { useCurrentInView } from '../ui/current-in-view.ts'
+import { ButtonLink } from '../ui/forms/button.tsx'
 import { useLive } from '../ui/live.ts'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
-import { PostDays, PostSection } from '../ui/post-list.tsx'
-import { clockAt, startOfDay } from '../zone.ts'
+import { clockAt, startOfDay } from '../ui/time-zone.ts'
 
 export const meta: MetaFunction = () => [{ title: 'Posts · Punctual' }]
 

@@ -1,7 +1,7 @@
 import { json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { useLoaderData } from '@remix-run/react'
 import { problemOf, signedIn } from '../api.ts'
-import { ButtonLink } from '../ui/button.tsx'
+import { ButtonLink } from '../ui/forms/button.tsx'
 import { PageHead } from '../ui/page.tsx'
 
 export const meta: MetaFunction = () => [{ title: 'Not connected · Punctual' }]

@@ -1,7 +1,7 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { useLoaderData, useLocation, useNavigate } from '@remix-run/react'
 import { useEffect } from 'react'
-import { GuideShown } from '../ui/guide.tsx'
+import { GuideShown } from '../docs/guide.tsx'
 
 export const meta: MetaFunction = () => [{ title: 'Quickstart · Punctual' }]
 

@@ -1,7 +1,7 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { useLoaderData, useParams } from '@remix-run/react'
-import { EndpointShown } from '../ui/endpoint.tsx'
-import { BackToReference, headingOf } from '../ui/reference.tsx'
+import { EndpointShown } from '../docs/endpoint.tsx'
+import { BackToReference, headingOf } from '../docs/reference.tsx'
 
 export const meta: MetaFunction = ({ params }) => [
   { title: `${headingOf(params.group ?? '')} · API reference · Punctual` },

@@ -1,6 +1,6 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { Link, useLoaderData } from '@remix-run/react'
-import { headingOf } from '../ui/reference.tsx'
+import { headingOf } from '../docs/reference.tsx'
 
 export const meta: MetaFunction = () => [{ title: 'API reference · Punctual' }]
 

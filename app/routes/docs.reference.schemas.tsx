@@ -1,7 +1,7 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { useLoaderData } from '@remix-run/react'
-import { Fields } from '../ui/fields.tsx'
-import { BackToReference } from '../ui/reference.tsx'
+import { Fields } from '../docs/fields.tsx'
+import { BackToReference } from '../docs/reference.tsx'
 
 export const meta: MetaFunction = () => [{ title: 'Schemas · API reference · Punctual' }]
 

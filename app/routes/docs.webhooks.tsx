@@ -3,8 +3,8 @@ import { Link } from '@remix-run/react'
 import type { ReactNode } from 'react'
 import { eventTypes } from '../../server/forms.ts'
 import { eventWords } from '../../server/words.ts'
+import { webhookExamples } from '../developers/webhooks/webhook-examples.ts'
 import { NamedSnippet } from '../ui/copy.tsx'
-import { webhookExamples } from '../ui/webhook-examples.ts'
 
 export const meta: MetaFunction = () => [{ title: 'Webhooks · Punctual' }]
 

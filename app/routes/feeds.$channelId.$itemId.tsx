@@ -1,8 +1,8 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { Link, useLoaderData } from '@remix-run/react'
 import { shown } from '../api.ts'
+import { FeedItem, ItemDate } from '../feeds/feed-item.tsx'
 import type { Handle } from '../root.tsx'
-import { FeedItem, ItemDate } from '../ui/feed-item.tsx'
 
 export const handle: Handle = { bare: true }
 

@@ -2,9 +2,9 @@ import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFuncti
 import { Link, useActionData, useLoaderData } from '@remix-run/react'
 import type { Api } from '../../server/router.ts'
 import { formOf, type LoadContext, type Problem, problemOf, searchFor, shown } from '../api.ts'
+import { ConsentForm } from '../developers/apps/consent.tsx'
 import type { Handle } from '../root.tsx'
-import { ConsentForm } from '../ui/consent.tsx'
-import { Doorway } from '../ui/doorway.tsx'
+import { Doorway } from '../shell/auth-layout.tsx'
 
 export const handle: Handle = { bare: true }
 

@@ -1,11 +1,11 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { useLoaderData } from '@remix-run/react'
 import { allChannels, formOf, shown, signedIn } from '../api.ts'
-import { compose } from '../compose.ts'
-import { useAccount, useMay } from '../ui/account.ts'
-import { Composer } from '../ui/composer.tsx'
+import { compose } from '../posts/compose.ts'
+import { Composer } from '../posts/composer.tsx'
+import { useAccount, useMay } from '../shell/account.ts'
 import { PageHead } from '../ui/page.tsx'
-import { nextHour } from '../zone.ts'
+import { nextHour } from '../ui/time-zone.ts'
 
 export const meta: MetaFunction = () => [{ title: 'New post · Punctual' }]
 

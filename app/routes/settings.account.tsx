@@ -4,9 +4,9 @@ import { Form, useLoaderData } from '@remix-run/react'
 import { useState } from 'react'
 import { ChangePassword, UpdateAccount } from '../../server/forms.ts'
 import { answer, formOf, shown, signedIn } from '../api.ts'
-import { useAnswer } from '../ui/answer.ts'
-import { Submit } from '../ui/button.tsx'
-import { Field, FormErrors, Said, SelectField } from '../ui/field.tsx'
+import { useAnswer } from '../ui/forms/answer.ts'
+import { Submit } from '../ui/forms/button.tsx'
+import { Field, FormErrors, Said, SelectField } from '../ui/forms/field.tsx'
 import { Card, PageHead } from '../ui/page.tsx'
 
 export const meta: MetaFunction = () => [{ title: 'Account · Punctual' }]

@@ -2,10 +2,10 @@ import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/nod
 import { useLoaderData } from '@remix-run/react'
 import { History } from 'lucide-react'
 import { shown, signedIn } from '../api.ts'
-import { mayManage } from '../may.ts'
-import { Deed } from '../ui/deed.tsx'
+import { Deed } from '../settings/audit-entry.tsx'
+import { mayManage } from '../shell/permissions.ts'
+import { Paging } from '../ui/lists/paging.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
-import { Paging } from '../ui/paging.tsx'
 
 export const meta: MetaFunction = () => [{ title: 'Activity · Punctual' }]
 

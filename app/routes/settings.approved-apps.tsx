@@ -1,17 +1,17 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { Form, useLoaderData } from '@remix-run/react'
 import { ShieldCheck } from 'lucide-react'
-import type { ApprovedApp } from '../../server/approved-apps.ts'
 import { ById } from '../../server/forms.ts'
+import type { ApprovedApp } from '../../server/oauth/approved-apps.ts'
 import { scopeWords } from '../../server/words.ts'
 import { answer, formOf, signedIn } from '../api.ts'
-import { useMay } from '../ui/account.ts'
-import { AppMark } from '../ui/app-mark.tsx'
-import { Button, ButtonLink, Submit } from '../ui/button.tsx'
-import { Instant } from '../ui/instant.tsx'
+import { AppMark } from '../developers/apps/app-mark.tsx'
+import { useMay } from '../shell/account.ts'
+import { Instant } from '../shell/instant.tsx'
+import { Button, ButtonLink, Submit } from '../ui/forms/button.tsx'
+import { Tab } from '../ui/lists/tab.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead, Panel } from '../ui/page.tsx'
-import { Tab } from '../ui/tab.tsx'
 
 export const meta: MetaFunction = () => [{ title: 'Approved apps · Punctual' }]
 

@@ -3,13 +3,13 @@ import { Form, Link, useActionData, useLoaderData } from '@remix-run/react'
 import { KeyRound } from 'lucide-react'
 import { ById, defaultScopes, NewKey, scopes } from '../../server/forms.ts'
 import { answer, formOf, signedIn } from '../api.ts'
-import { mayManage } from '../may.ts'
-import { Button, ButtonLink, Submit } from '../ui/button.tsx'
-import { Instant } from '../ui/instant.tsx'
-import { KeyForm, NewKeyShown } from '../ui/key-form.tsx'
+import { KeyForm, NewKeyShown } from '../developers/key-form.tsx'
+import { Instant } from '../shell/instant.tsx'
+import { mayManage } from '../shell/permissions.ts'
+import { Button, ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead, Panel } from '../ui/page.tsx'
-import { instantOf } from '../zone.ts'
+import { instantOf } from '../ui/time-zone.ts'
 
 export const meta: MetaFunction = () => [{ title: 'Developers › Access · Punctual' }]
 

@@ -1,8 +1,8 @@
 import { ArrowUpRight } from 'lucide-react'
-import { useApp } from '../ui/app.ts'
-import { AppAttempts } from '../ui/app-attempts.tsx'
-import { ExternalLink } from '../ui/button.tsx'
+import { useApp } from '../developers/apps/app.ts'
+import { AppAttempts } from '../developers/apps/app-attempts.tsx'
 import { NamedSnippet } from '../ui/copy.tsx'
+import { ExternalLink } from '../ui/forms/button.tsx'
 import { Card } from '../ui/page.tsx'
 
 /** The flow with the app's own values, and what came of trying it. */

@@ -1,8 +1,8 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { Outlet, useLoaderData, useLocation } from '@remix-run/react'
 import { shown, signedIn } from '../api.ts'
+import { Tab } from '../ui/lists/tab.tsx'
 import { PageHead } from '../ui/page.tsx'
-import { Tab } from '../ui/tab.tsx'
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [
   { title: `${data ? `${data.app.name} · ` : ''}Developers › Apps · Punctual` },

@@ -2,14 +2,14 @@ import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFuncti
 import { useActionData, useLoaderData } from '@remix-run/react'
 import { ById, ListWebhookDeliveries, UpdateWebhook, WebhookDeliveryById } from '../../server/forms.ts'
 import { answer, formOf, shown, signedIn } from '../api.ts'
+import { WebhookCard, WebhookPanel } from '../developers/webhooks/webhook-card.tsx'
+import { SecretShown } from '../developers/webhooks/webhook-form.tsx'
+import { WebhookLog } from '../developers/webhooks/webhook-log.tsx'
+import { cureOf, isAmiss, Wrong } from '../developers/webhooks/webhook-state.tsx'
 import { useRereading } from '../ui/live.ts'
 import { Notice } from '../ui/notice.tsx'
 import { PageHead } from '../ui/page.tsx'
 import { Warning } from '../ui/warning.tsx'
-import { WebhookCard, WebhookPanel } from '../ui/webhook-card.tsx'
-import { SecretShown } from '../ui/webhook-form.tsx'
-import { WebhookLog } from '../ui/webhook-log.tsx'
-import { cureOf, isAmiss, Wrong } from '../ui/webhook-state.tsx'
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [
   { title: `${data ? `${new URL(data.webhook.url).host} · ` : ''}Developers › Webhooks · Punctual` },

@@ -2,15 +2,15 @@ import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFuncti
 import { Form, Link, useActionData, useLoaderData } from '@remix-run/react'
 import { ChevronRight, Webhook as WebhookIcon } from 'lucide-react'
 import { CreateWebhook } from '../../server/forms.ts'
-import type { Webhook } from '../../server/webhooks.ts'
+import type { Webhook } from '../../server/webhooks/webhooks.ts'
 import { answer, formOf, signedIn } from '../api.ts'
-import { mayManage } from '../may.ts'
-import { Button, ButtonLink, Submit } from '../ui/button.tsx'
+import { SecretShown, WebhookForm } from '../developers/webhooks/webhook-form.tsx'
+import { cureOf, isAmiss, isTroubled, WebhookState, Wrong } from '../developers/webhooks/webhook-state.tsx'
+import { mayManage } from '../shell/permissions.ts'
+import { Button, ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead, Panel } from '../ui/page.tsx'
 import { Warning } from '../ui/warning.tsx'
-import { SecretShown, WebhookForm } from '../ui/webhook-form.tsx'
-import { cureOf, isAmiss, isTroubled, WebhookState, Wrong } from '../ui/webhook-state.tsx'
 
 export const meta: MetaFunction = () => [{ title: 'Developers › Webhooks · Punctual' }]
 

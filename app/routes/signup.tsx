@@ -11,10 +11,10 @@ import { useEffect, useState } from 'react'
 import { SignUp } from '../../server/forms.ts'
 import { answer, formOf, localPath, searchFor } from '../api.ts'
 import type { Handle } from '../root.tsx'
-import { useAnswer } from '../ui/answer.ts'
-import { Submit } from '../ui/button.tsx'
-import { Doorway } from '../ui/doorway.tsx'
-import { Field, FormErrors } from '../ui/field.tsx'
+import { Doorway } from '../shell/auth-layout.tsx'
+import { useAnswer } from '../ui/forms/answer.ts'
+import { Submit } from '../ui/forms/button.tsx'
+import { Field, FormErrors } from '../ui/forms/field.tsx'
 
 export const handle: Handle = { bare: true }
 export const meta: MetaFunction = () => [{ title: 'Create your account · Punctual' }]

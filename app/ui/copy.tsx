@@ -1,6 +1,6 @@
 import { Check, Copy } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
-import { Button } from './button.tsx'
+import { Button } from './forms/button.tsx'
 
 /** Puts `text` on the clipboard. Browsers have one only on https and on this machine; elsewhere it says what to do. */
 function useCopy(text: string): { said: string; copy: () => void } {

@@ -1,6 +1,6 @@
 import { useRevalidator } from '@remix-run/react'
 import { useEffect } from 'react'
-import type { Post } from '../../jobs/post-view.ts'
+import type { Post } from '../../jobs/ledger/post-view.ts'
 
 const EveryMs = 2000
 

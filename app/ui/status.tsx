@@ -9,7 +9,7 @@ import {
   LoaderCircle,
   type LucideIcon,
 } from 'lucide-react'
-import type { PostStatus } from '../../jobs/post-view.ts'
+import type { PostStatus } from '../../jobs/ledger/post-view.ts'
 
 const tones = {
   good: 'bg-good/10 text-good',

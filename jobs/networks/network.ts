@@ -1,5 +1,5 @@
 import type { ChannelLimits } from '../../db/schema.ts'
-import type { Outbound } from '../outbound.ts'
+import type { Outbound } from '../outbound/outbound.ts'
 
 /** What a network keeps to act for one account; sealed in `channels.credential` as JSON. Its shape is the network's own. */
 export type Credential = Record<string, unknown>

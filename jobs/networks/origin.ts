@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
-import { addressRule } from '../address.ts'
-import { OutboundError } from '../outbound.ts'
+import { OutboundError } from '../outbound/outbound.ts'
+import { addressRule } from '../outbound/public-address.ts'
 import { ConnectError } from './network.ts'
 
 const LongestAddress = 2000

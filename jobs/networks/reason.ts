@@ -1,4 +1,4 @@
-import { plainReason } from './answers.ts'
+import { plainReason } from './verdict.ts'
 
 const SentencesAtMost = 4
 const MembersAtMost = 5 // of a list, or of an object whose members are not known

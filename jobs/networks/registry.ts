@@ -1,7 +1,7 @@
 import type { Db } from '../../db/client.ts'
-import { bluesky } from './bluesky.ts'
-import { feed } from './feed.ts'
-import { mastodon } from './mastodon.ts'
+import { bluesky } from './bluesky/bluesky.ts'
+import { feed } from './feed/feed.ts'
+import { mastodon } from './mastodon/mastodon.ts'
 import type { Network } from './network.ts'
 
 /** By the name that a channel's row carries. */

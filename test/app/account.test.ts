@@ -2,7 +2,7 @@ import type { Page } from '@playwright/test'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accounts, memberships, type Role } from '../../db/schema.ts'
-import { createOrganisation } from '../../server/account.ts'
+import { createOrganisation } from '../../server/accounts/account.ts'
 import { type BrowserSite, browserSite, connectFeed, Password, signUp, withChromium } from './browser.ts'
 
 const hasChromium = withChromium()

@@ -3,7 +3,7 @@ import type { Page } from '@playwright/test'
 import { sql } from 'drizzle-orm'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { accountByEmail } from '../../server/account.ts'
+import { accountByEmail } from '../../server/accounts/account.ts'
 import { aPhoto } from '../builders.ts'
 import { type BrowserSite, browserSite, signUp, withChromium } from './browser.ts'
 

@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test'
 import { sql } from 'drizzle-orm'
-import { accountByEmail } from '../../server/account.ts'
+import { accountByEmail } from '../../server/accounts/account.ts'
 import { type BrowserSite, browserSite, signUp } from './browser.ts'
 import { aSite } from './elsewhere.ts'
 

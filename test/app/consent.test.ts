@@ -2,7 +2,7 @@ import type { Page } from '@playwright/test'
 import { sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { accountByEmail } from '../../server/account.ts'
+import { accountByEmail } from '../../server/accounts/account.ts'
 import { connectFeed, Password, signUp, withChromium } from './browser.ts'
 import { type ConsentSite, consentSite, State } from './consent-site.ts'
 

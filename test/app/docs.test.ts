@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { routes } from '../../server/routes.ts'
+import { routes } from '../../server/rest/routes.ts'
 import { openWeb, type Web } from '../server/web.ts'
 import { browserSite, withChromium } from './browser.ts'
 import { documentationPaths, samplesOf, textOf } from './documentation.ts'

@@ -1,4 +1,4 @@
-import { routes } from '../../server/routes.ts'
+import { routes } from '../../server/rest/routes.ts'
 
 const groups = [...new Set(routes.map(({ path }) => path.split('/')[1]!))]
 const pages = ['authentication', 'posts', 'channels', 'media', 'webhooks', 'oauth', 'errors', 'limits', 'reference']

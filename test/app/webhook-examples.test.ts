@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import { webhookExamples } from '../../app/ui/webhook-examples.ts'
+import { webhookExamples } from '../../app/developers/webhooks/webhook-examples.ts'
 import { startWorker, until } from '../processes.ts'
 import { startReceiver, type Told } from '../receiver.ts'
 import { apiAs, memberWith, openWeb } from '../server/web.ts'

@@ -7,7 +7,7 @@ import type { Settings } from './run.ts'
 import type { Site, Stage } from './stage.ts'
 
 const Workers = 2
-const PollMs = 1000 // jobs/worker.ts
+const PollMs = 1000 // jobs/worker/worker.ts
 
 /** Part a: how late posts at random instants go out while nothing else happens, at the send and as recorded. */
 export async function lateness(stage: Stage, { runs, idlePosts: count, say }: Settings): Promise<Figure[]> {

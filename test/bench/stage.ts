@@ -92,7 +92,7 @@ export async function start(
   }
 }
 
-// As server/build.ts makes the worker's.
+// As server/run/build.ts makes the worker's.
 async function bundleWorker(): Promise<void> {
   await build({
     absWorkingDir: Root,

@@ -61,7 +61,7 @@ async function deliverOne(sql: postgres.Sql, deliveryId: string): Promise<void> 
   await sql.unsafe(settle, parameters, { prepare: true })
 }
 
-// The three statements of jobs/ledger.ts and jobs/settle.ts, one delivery each, as they were before claims came in
+// The three statements of jobs/ledger/ledger.ts and jobs/ledger/settle.ts, one delivery each, as they were before claims came in
 // batches. They stay as they are: the measure must not move with what is measured. (What is under way on a channel is what an
 // index of its own says: which states these are has changed, what is read has not.)
 

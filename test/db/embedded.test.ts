@@ -7,7 +7,7 @@ import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { connect } from '../../db/client.ts'
-import { joinInstallation, NotRunning, startEmbedded } from '../../db/embedded.ts'
+import { joinInstallation, NotRunning, startEmbedded } from '../../db/embedded/installation.ts'
 import { readEnv } from '../../db/env.ts'
 
 const log = pino({ level: 'silent' })
@@ -123,7 +123,7 @@ async function start(): ReturnType<typeof startEmbedded> {
 async function startInChild(): Promise<{ child: ChildProcess; url: string }> {
   const script = `
     import { pino } from 'pino'
-    import { startEmbedded } from './db/embedded.ts'
+    import { startEmbedded } from './db/embedded/installation.ts'
     const { installation } = await startEmbedded(${JSON.stringify(env)}, pino({ level: 'silent' }))
     console.log(installation.databaseUrl)`
   const child = spawn('node', ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })

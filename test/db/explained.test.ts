@@ -48,7 +48,7 @@ async function saidBy(script: string, settings: Record<string, string>, args: st
   return said
 }
 
-test.each(['server/index.ts', 'jobs/index.ts', 'server/start.ts'])(
+test.each(['server/index.ts', 'jobs/index.ts', 'server/run/start.ts'])(
   '%s refuses a driver that was installed without its patch',
   async (script) => {
     const without = join(import.meta.dirname, '../without-patch.js')
@@ -58,7 +58,7 @@ test.each(['server/index.ts', 'jobs/index.ts', 'server/start.ts'])(
 
 const commands: [string, string, string[]][] = [
   ['worker', 'jobs/index.ts', []],
-  ['admin', 'server/admin.ts', ['overdue']],
+  ['admin', 'server/run/admin.ts', ['overdue']],
 ]
 
 test.each([...commands, ['web', 'server/index.ts', []]] as typeof commands)(
@@ -69,7 +69,7 @@ test.each([...commands, ['web', 'server/index.ts', []]] as typeof commands)(
 )
 
 // Web waits for its database and says so on /readyz.
-const starters: typeof commands = [...commands, ['npm start', 'server/start.ts', []]]
+const starters: typeof commands = [...commands, ['npm start', 'server/run/start.ts', []]]
 
 test.each(starters)('%s says in one line that its database is out of reach', async (_name, script, args) => {
   const url = 'postgres://postgres@127.0.0.1:1/punctual'

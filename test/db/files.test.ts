@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { FileNotFound, type Files } from '../../db/files.ts'
-import { localFiles } from '../../db/local-files.ts'
-import { s3Files } from '../../db/s3-files.ts'
+import { FileNotFound, type Files } from '../../db/files/files.ts'
+import { localFiles } from '../../db/files/local.ts'
+import { s3Files } from '../../db/files/s3.ts'
 import { type S3, startS3 } from '../s3.ts'
 
 let dataDir: string

@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accessTokens, appSecrets, authorizationCodes, deliveries, grants } from '../../db/schema.ts'
-import { digest } from '../../server/secrets.ts'
+import { digest } from '../../server/access/secrets.ts'
 import { aHouse, type House, newThings } from '../server/house.ts'
 import { openWeb, type Web } from '../server/web.ts'
 

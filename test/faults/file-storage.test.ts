@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { s3Files } from '../../db/s3-files.ts'
+import { s3Files } from '../../db/files/s3.ts'
 import { deliveries, media, memberships } from '../../db/schema.ts'
 import { aKeyOfAllScopes } from '../builders.ts'
 import { aDoor } from '../door.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../db/client.ts'
-import { checkInvariants } from '../../jobs/invariants.ts'
+import { checkInvariants } from '../../jobs/ledger/invariants.ts'
 import type { Received } from '../fake-network.ts'
 import type { World } from '../world.ts'
 

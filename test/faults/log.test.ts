@@ -81,7 +81,7 @@ test('`npm start` lives and answers while the disk under its output is full', as
 
 test('a command of the operator whose result cannot be printed says so, in one sentence, and exits 1', async (context) => {
   const w = await ownWorld(context)
-  const said = await run('sh', ['-c', `"$0" server/admin.ts overdue >/dev/full`, process.execPath], {
+  const said = await run('sh', ['-c', `"$0" server/run/admin.ts overdue >/dev/full`, process.execPath], {
     env: { ...process.env, ...w.site.env },
   }).catch((error: { code: number; stderr: string }) => error)
   expect(said).toMatchObject({

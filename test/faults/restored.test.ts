@@ -4,8 +4,8 @@ import { promisify } from 'node:util'
 import { type SQL, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, type TestContext, test, vi } from 'vitest'
 import { connect, type Tx } from '../../db/client.ts'
-import { startServer } from '../../db/postgres.ts'
-import { isMarkWhole } from '../../jobs/database-identity.ts'
+import { startServer } from '../../db/embedded/postgres.ts'
+import { isMarkWhole } from '../../jobs/ledger/database-identity.ts'
 import { anOrganisation, someDeliveries } from '../builders.ts'
 import { type Cluster, startCluster } from '../cluster.ts'
 import { testDatabase } from '../database.ts'
@@ -190,7 +190,7 @@ async function promotedStandby({ onTestFinished }: TestContext, { url }: Scene):
 }
 
 function admin(w: World, url: string, ...args: string[]) {
-  return run(process.execPath, ['server/admin.ts', ...args], {
+  return run(process.execPath, ['server/run/admin.ts', ...args], {
     env: { ...process.env, ...w.site.env, DATABASE_URL: url },
   })
 }

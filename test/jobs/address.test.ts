@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { addressRule } from '../../jobs/address.ts'
+import { addressRule } from '../../jobs/outbound/public-address.ts'
 import { answering, failure, listening, outbound } from './loopback.ts'
 
 // Every spelling of this machine, of private networks and of clouds' metadata.

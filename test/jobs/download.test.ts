@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { OutboundError, OutboundFault, OutboundOptions } from '../../jobs/outbound.ts'
+import type { OutboundError, OutboundFault, OutboundOptions } from '../../jobs/outbound/outbound.ts'
 import { answering, compressed, drip, failure, listening, outbound, pour } from './loopback.ts'
 
 let folder: string

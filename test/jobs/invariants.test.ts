@@ -2,7 +2,7 @@ import { inArray, type SQL, sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Tx } from '../../db/client.ts'
 import { deliveries } from '../../db/schema.ts'
-import { checkInvariants } from '../../jobs/invariants.ts'
+import { checkInvariants } from '../../jobs/ledger/invariants.ts'
 import { aDelivery, someDeliveries } from '../builders.ts'
 import { untilPublished, type World, world } from '../world.ts'
 

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { attempts, deliveries, media, postMedia } from '../../db/schema.ts'
-import { doubt, recordPublished } from '../../jobs/settle.ts'
+import { doubt, recordPublished } from '../../jobs/ledger/settle.ts'
 import { aDelivery } from '../builders.ts'
 import { until } from '../processes.ts'
 import { claimOne, deliveryOf, intendOne, untilState, type World, world } from '../world.ts'

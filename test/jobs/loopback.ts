@@ -6,7 +6,7 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, vi } from 'vitest'
-import { createOutbound, OutboundError, type OutboundOptions } from '../../jobs/outbound.ts'
+import { createOutbound, OutboundError, type OutboundOptions } from '../../jobs/outbound/outbound.ts'
 
 // Servers on loopback, each as ill-behaved as its test wants, and what calls them. All end with their test.
 

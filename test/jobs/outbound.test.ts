@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { createServer as createTlsServer } from 'node:tls'
 import { expect, test } from 'vitest'
-import type { OutboundFault } from '../../jobs/outbound.ts'
+import type { OutboundFault } from '../../jobs/outbound/outbound.ts'
 import { answering, compressed, drip, failure, listening, outbound, pem, pour, until } from './loopback.ts'
 
 test('json, form, multipart and bytes arrive as what they are, with the answer as it was given', async () => {

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { channels, deliveries, installation, networks } from '../../db/schema.ts'
-import { limit, pause, resume } from '../../jobs/pause.ts'
+import { limit, pause, resume } from '../../jobs/ledger/pause.ts'
 import { aDelivery } from '../builders.ts'
 import { type World, world } from '../world.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { connect } from '../../db/client.ts'
-import { resume } from '../../jobs/pause.ts'
+import { resume } from '../../jobs/ledger/pause.ts'
 import { until } from '../processes.ts'
 import { deliveryOf, untilState, type World, world } from '../world.ts'
 

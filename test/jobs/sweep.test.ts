@@ -18,7 +18,7 @@ import {
   sessions,
   throttles,
 } from '../../db/schema.ts'
-import { sweep } from '../../jobs/sweep.ts'
+import { sweep } from '../../jobs/sweep/rows.ts'
 import { anOrganisation } from '../builders.ts'
 import { until } from '../processes.ts'
 import { attemptsOf, deliveryOf, type World, world } from '../world.ts'

@@ -1,4 +1,4 @@
-import { pause, resume } from '../../jobs/pause.ts'
+import { pause, resume } from '../../jobs/ledger/pause.ts'
 import { Failure } from '../../server/errors.ts'
 import { type Stage, Unit } from './stage.ts'
 import type { State, Step } from './steps.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { type Post, type PostRow, postColumns, postView, showPost } from '../../jobs/post-view.ts'
+import { type Post, type PostRow, postColumns, postView, showPost } from '../../jobs/ledger/post-view.ts'
 import type { Stage } from './stage.ts'
 import { Broken } from './truth.ts'
 

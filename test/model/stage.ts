@@ -3,11 +3,11 @@ import { pino } from 'pino'
 import type { Db } from '../../db/client.ts'
 import { readEnv } from '../../db/env.ts'
 import { memberships } from '../../db/schema.ts'
-import { showPresence } from '../../jobs/presence.ts'
-import type { Deps } from '../../jobs/session.ts'
-import { times as realTimes, type Times } from '../../jobs/times.ts'
-import { install } from '../../server/installation.ts'
+import { times as realTimes, type Times } from '../../jobs/durations.ts'
+import { showPresence } from '../../jobs/monitoring/presence.ts'
+import type { Deps } from '../../jobs/publish/network-session.ts'
 import type { Api } from '../../server/router.ts'
+import { install } from '../../server/run/installation.ts'
 import { aChannel, anOrganisation, someDeliveries } from '../builders.ts'
 import { testDatabase } from '../database.ts'
 import { fakeNetwork } from '../fake-network.ts'
@@ -25,7 +25,7 @@ export type Kind = (typeof kinds)[number]
 /** All instants of the model are whole units from now, so that two states are the same or are not. */
 export const Unit = 60_000
 
-/** The shortest times that keep the order of those of jobs/times.ts. */
+/** The shortest times that keep the order of those of jobs/durations.ts. */
 export const times: Times = {
   ...realTimes,
   leaseMs: Unit,

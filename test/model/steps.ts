@@ -1,12 +1,12 @@
-import { claimHeads, putAside } from '../../jobs/claim.ts'
-import { type Claimed, intend, releaseClaims, renewLeases } from '../../jobs/ledger.ts'
-import { UnclearCode } from '../../jobs/look-errors.ts'
-import { beginSomeLooks } from '../../jobs/looks.ts'
-import type { Post } from '../../jobs/post-view.ts'
-import { enrol } from '../../jobs/presence.ts'
-import { reap } from '../../jobs/reaper.ts'
-import { type Finding, type Looking, settle } from '../../jobs/reconcile.ts'
-import { doubt, fail, hold, postpone, recordPublished } from '../../jobs/settle.ts'
+import { claimHeads, putAside } from '../../jobs/ledger/claim.ts'
+import { type Claimed, intend, releaseClaims, renewLeases } from '../../jobs/ledger/ledger.ts'
+import type { Post } from '../../jobs/ledger/post-view.ts'
+import { doubt, fail, hold, postpone, recordPublished } from '../../jobs/ledger/settle.ts'
+import { enrol } from '../../jobs/monitoring/presence.ts'
+import { UnclearCode } from '../../jobs/publish/look-errors.ts'
+import { beginSomeLooks } from '../../jobs/publish/looks.ts'
+import { reap } from '../../jobs/publish/reaper.ts'
+import { type Finding, type Looking, settle } from '../../jobs/publish/reconcile.ts'
 import type { Row, Rows } from './rows.ts'
 import { type Stage, times, Unit } from './stage.ts'
 import {
@@ -99,7 +99,7 @@ function claims(stage: Stage, { rows }: State, w: number): Step[] {
         if ('lateOn' in claim) return putAside(tx, times, claim.lateOn)
         checkOrder(nowMs, next.rows, claim.id)
         const fresh = JSON.stringify({ text: claim.text, by: claim.leaseToken })
-        const bytes = claim.maybeOut && claim.prepared ? claim.prepared : fresh // as jobs/publish.ts
+        const bytes = claim.maybeOut && claim.prepared ? claim.prepared : fresh // as jobs/publish/publish.ts
         mind.work = { claimed: claim, phase: 'claimed', bytes, canBegin: false, flight: -1 }
       }),
     )
@@ -185,7 +185,7 @@ function sending(stage: Stage, w: number): Step {
   return { ...step, leavesRows: true }
 }
 
-const lookAfterMs = ({ kind }: Stage) => (kind === 'blind' ? 0 : times.sendMs + times.firstLookMs) // as jobs/publish.ts
+const lookAfterMs = ({ kind }: Stage) => (kind === 'blind' ? 0 : times.sendMs + times.firstLookMs) // as jobs/publish/publish.ts
 
 const publicationOf = (flight: Flight) => ({ remoteId: remoteIdOf(flight), url: null })
 

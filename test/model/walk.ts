@@ -1,4 +1,4 @@
-import { enrol } from '../../jobs/presence.ts'
+import { enrol } from '../../jobs/monitoring/presence.ts'
 import { formOf } from './form.ts'
 import { peopleSteps } from './people.ts'
 import { checkUpdated, readShown } from './shown.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { challengeOf } from '../../server/secrets.ts'
+import { challengeOf } from '../../server/access/secrets.ts'
 import { aBrowser } from '../server/browser.ts'
 import { formsOf, wholeDatabase } from '../whole-database.ts'
 import { aCode, basic, browsed, credentials, exchange, type Flow, me, openFlow, post, queryFor, send } from './flow.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { challengeOf } from '../../server/secrets.ts'
+import { challengeOf } from '../../server/access/secrets.ts'
 import { aCode, anApp, begin, exchange, type Flow, hashOf, me, openFlow, post, queryFor, type TestApp } from './flow.ts'
 
 let f: Flow

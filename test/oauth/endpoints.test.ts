@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createApp } from '../../server/http.ts'
+import { createApp } from '../../server/web/app.ts'
 import { type Answer, anApp, aToken, basic, credentials, type Flow, me, openFlow, post, send } from './flow.ts'
 
 // Revocation, introspection, the metadata documents and what the public API says of itself, on two hosts.

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { RedirectUri } from '../../server/app-forms.ts'
+import { RedirectUri } from '../../server/oauth/forms.ts'
 import { anApp, begin, Callback, consentTo, type Flow, openFlow, queryFor } from './flow.ts'
 
 let f: Flow

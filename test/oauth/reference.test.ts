@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { challengeOf } from '../../server/secrets.ts'
+import { challengeOf } from '../../server/access/secrets.ts'
 import { type Answer, aCode, anApp, Callback, type Flow, openFlow, queryFor, send, type TestApp } from './flow.ts'
 import { type Reference, startProvider } from './provider.ts'
 import { reasons } from './reference-reasons.ts'

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { challengeOf } from '../../server/secrets.ts'
+import { challengeOf } from '../../server/access/secrets.ts'
 import {
   type Answer,
   aCode,

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { organisations } from '../../db/schema.ts'
-import { record } from '../../server/activity.ts'
+import { record } from '../../server/access/audit.ts'
 import { anOrganisation } from '../builders.ts'
 import { testDatabase } from '../database.ts'
 import { testSite } from '../processes.ts'
@@ -54,7 +54,7 @@ test('the trail goes with its organisation, and nobody else’s does', async () 
 
 test('a key that the operator makes at the command line stands in the trail', async () => {
   const site = await testSite(database.url)
-  const command = 'server/admin.ts create-account --email op@example.org --organisation Op --api-key --password'
+  const command = 'server/run/admin.ts create-account --email op@example.org --organisation Op --api-key --password'
   const args = [...command.split(' '), 'correct horse']
   const { stdout } = await promisify(execFile)(process.execPath, args, {
     cwd: Root,

@@ -15,7 +15,7 @@ import { folderOf, type Running, startProgram, withPrograms } from './program.ts
 
 const programs = withPrograms('pgbouncer')
 const manual = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8')
-const AlarmLock = 70_037 // jobs/alarm.ts
+const AlarmLock = 70_037 // jobs/publish/alarm.ts
 
 let w: World
 let web: Started

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pino } from 'pino'
-import { canEnter, findPostgres } from '../../db/postgres.ts'
+import { canEnter, findPostgres } from '../../db/embedded/postgres.ts'
 import { until } from '../processes.ts'
 
 const Root = resolve(import.meta.dirname, '../..')
@@ -20,7 +20,7 @@ export type Product = {
 /** What `npm start` starts, with an empty database of its own: the bundles in build/, as production runs them. */
 export async function startProduct(variables: Record<string, string>): Promise<Product> {
   const folder = await folderForPostgres()
-  const leash = join(Root, 'server/leash.js') // all of it ends when the test is killed
+  const leash = join(Root, 'server/run/end-with-parent.js') // all of it ends when the test is killed
   const child = spawn(process.execPath, ['--import', leash, '--enable-source-maps', 'build/start.js'], {
     cwd: Root,
     env: {

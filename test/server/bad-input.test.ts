@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { routes as all, type Route } from '../../server/routes.ts'
+import { routes as all, type Route } from '../../server/rest/routes.ts'
 import { aPhoto } from '../builders.ts'
 import { expectProblem, faultsOf, openWeb, type Web } from './web.ts'
 

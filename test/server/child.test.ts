@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { variablesWith } from '../../db/env.ts'
-import { keepRunning } from '../../server/child.ts'
+import { keepRunning } from '../../server/run/supervise.ts'
 
 let folder: string
 let diary: string // where the child writes a line for all that happens to it
@@ -51,7 +51,7 @@ test('when its parent is killed, the child is told to end', async () => {
   const script = `
     import { pino } from 'pino'
     import { variablesWith } from './db/env.ts'
-    import { keepRunning } from './server/child.ts'
+    import { keepRunning } from './server/run/supervise.ts'
     keepRunning('test', [${JSON.stringify(program)}], variablesWith({}), pino({ level: 'silent' }))`
   const parent = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' })
   await expect.poll(lines).toHaveLength(1)

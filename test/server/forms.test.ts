@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { CreateApp } from '../../server/app-forms.ts'
 import { NewKey, SignUp, UpdateAccount } from '../../server/forms.ts'
+import { CreateApp } from '../../server/oauth/forms.ts'
 
 /** What is wrong with a name, wherever one is given: of an app, a key, a person, an organisation. */
 function faultsOf(name: string): string[] {

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
 import sharp from 'sharp'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Files } from '../../db/files.ts'
-import { localFiles } from '../../db/local-files.ts'
-import { acceptImage, fitPicture } from '../../server/images.ts'
-import { ImageBytesAtMost, typeOf } from '../../server/media-format.ts'
+import type { Files } from '../../db/files/files.ts'
+import { localFiles } from '../../db/files/local.ts'
+import { ImageBytesAtMost, typeOf } from '../../server/media/format.ts'
+import { acceptImage, fitPicture } from '../../server/media/images.ts'
 
 let dataDir: string
 let files: Files

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { createKey } from '../../server/keys.ts'
-import { routes } from '../../server/routes.ts'
+import { createKey } from '../../server/accounts/api-keys.ts'
+import { routes } from '../../server/rest/routes.ts'
 import { expectProblem, faultsOf, webWithChannel } from './web.ts'
 
 const w = webWithChannel()

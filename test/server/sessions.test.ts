@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accounts, devices, sessions } from '../../db/schema.ts'
-import { digest } from '../../server/secrets.ts'
+import { digest } from '../../server/access/secrets.ts'
 import { until } from '../processes.ts'
 import { aBrowser } from './browser.ts'
 import { openWeb, type Web } from './web.ts'

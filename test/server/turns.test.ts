@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { fairTurns, turns } from '../../server/turns.ts'
+import { fairTurns, turns } from '../../server/access/concurrency.ts'
 
 /** Work that says when it begins and ends when it is told to. */
 function work() {

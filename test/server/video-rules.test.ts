@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ChannelLimits } from '../../db/schema.ts'
-import { obstacles } from '../../server/rules.ts'
+import { obstacles } from '../../server/posts/post-checks.ts'
 
 const video = { id: 'v', mime: 'video/mp4', bytes: 1000, alt: '', durationMs: 60_500 }
 

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Answering } from '../../db/prober.ts'
-import { boundWaiting } from '../../server/waiting.ts'
+import { boundWaiting } from '../../server/web/waiting.ts'
 
 const refuse = vi.fn()
 const database = { state: 'yes' as Answering, answeredAt: 0 }

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { webhooks } from '../../db/schema.ts'
+import { createKey } from '../../server/accounts/api-keys.ts'
 import { eventTypes, type Scope } from '../../server/forms.ts'
-import { createKey } from '../../server/keys.ts'
 import { aKeyOfAllScopes } from '../builders.ts'
 import { formsOf, wholeDatabase } from '../whole-database.ts'
 import { type Answer, apiAs, expectProblem, failureOf, faultsOf, memberWith, webWithChannel } from './web.ts'

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { type Db, isDatabaseAway } from '../../db/client.ts'
-import type { Reach } from '../../jobs/pause.ts'
-import { goOnSending, stopSending } from '../../server/pauses.ts'
+import type { Reach } from '../../jobs/ledger/pause.ts'
+import { goOnSending, stopSending } from '../../server/operations/pauses.ts'
 import type { Chance } from './chance.ts'
 import type { Org } from './people.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
-import { findPostgres, type Postgres } from '../../db/postgres.ts'
+import { findPostgres, type Postgres } from '../../db/embedded/postgres.ts'
 import { findDebianPostgres } from '../debian-postgres.ts'
 import { provideCluster, teardown } from '../postgres.setup.ts'
 

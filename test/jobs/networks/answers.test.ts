@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { plainReason, retryAtOf, WebAddress } from '../../../jobs/networks/answers.ts'
+import { plainReason, retryAtOf, WebAddress } from '../../../jobs/networks/verdict.ts'
 
 const now = new Date('2026-11-21T10:00:00Z')
 

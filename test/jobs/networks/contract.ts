@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Network, PublishError, type Session, type Verdict } from '../../../jobs/networks/network.ts'
-import { createOutbound, OutboundError } from '../../../jobs/outbound.ts'
+import { createOutbound, OutboundError } from '../../../jobs/outbound/outbound.ts'
 import { anImage, aText } from './content.ts'
 import type { Fate, Scripted } from './scripted.ts'
 

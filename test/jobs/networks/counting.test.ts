@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ChannelLimits } from '../../../db/schema.ts'
-import { mastodon } from '../../../jobs/networks/mastodon.ts'
+import { mastodon } from '../../../jobs/networks/mastodon/mastodon.ts'
 import { excessOf, lengthOf } from '../../../jobs/networks/text.ts'
 import { outboundToLoopback } from './contract.ts'
 import { type FakeMastodon, fakeMastodon } from './mastodon.fake.ts'

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { expect } from 'vitest'
 import { ConnectError, PublishError } from '../../../jobs/networks/network.ts'
-import { OutboundError } from '../../../jobs/outbound.ts'
+import { OutboundError } from '../../../jobs/outbound/outbound.ts'
 
 // What any server may answer that a person connects: up to 1 MiB, a list of statuses up to 2 MiB.
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { mastodon } from '../../../jobs/networks/mastodon.ts'
+import { mastodon } from '../../../jobs/networks/mastodon/mastodon.ts'
 import { verdictOf } from './contract.ts'
 import { lost, type MastodonStand, reading, stand } from './mastodon.stand.ts'
 import { texts } from './texts-to-recognise.json' with { type: 'json' }

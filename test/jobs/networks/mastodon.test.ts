@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { mastodon } from '../../../jobs/networks/mastodon.ts'
+import { mastodon } from '../../../jobs/networks/mastodon/mastodon.ts'
 import { Unclear } from '../../../jobs/networks/network.ts'
 import { anImage, someVideo } from './content.ts'
 import { httpContract, ready, verdictOf } from './contract.ts'

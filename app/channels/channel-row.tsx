@@ -1,0 +1,80 @@
+import { Form, Link } from '@remix-run/react'
+import { TriangleAlert } from 'lucide-react'
+import type { Channel } from '../../jobs/ledger/channel-view.ts'
+import { useMay } from '../shell/account.ts'
+import { Button } from '../ui/forms/button.tsx'
+import { ChannelMark, networkName } from './channel-mark.tsx'
+import { canReconnect } from './connect.tsx'
+
+const words: Partial<Record<Channel['status'], string>> = {
+  NEEDS_RECONNECT: 'Needs to be reconnected',
+  PAUSED: 'Paused by the operator: its posts wait',
+  DISCONNECTED: 'Disconnected',
+}
+
+/** A channel in the list, with what can be done to it. */
+export function ChannelRow({ channel }: { channel: Channel }) {
+  const { manage } = useMay()
+  const nameId = `channel-${channel.id}`
+  const trouble = words[channel.status]
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-3 px-4 py-4 sm:px-5">
+      <ChannelMark channel={channel} size="size-10" />
+      <div className="min-w-40 flex-1">
+        <p id={nameId} className="truncate font-medium">
+          {channel.name}
+        </p>
+        <p className="truncate text-sm text-muted">
+          {networkName(channel.network)} · <Address channel={channel} />
+        </p>
+        {trouble ? (
+          <p className="mt-0.5 flex items-center gap-1.5 text-sm text-warn">
+            <TriangleAlert aria-hidden className="size-4" /> {trouble}
+          </p>
+        ) : null}
+      </div>
+      {manage ? <Actions channel={channel} nameId={nameId} /> : null}
+    </div>
+  )
+}
+
+function Address({ channel: { id, network, handle, url } }: { channel: Channel }) {
+  const look = 'underline decoration-edge/60 underline-offset-2 hover:text-ink'
+  if (network === 'feed')
+    return (
+      <Link to={`/feeds/${id}`} className={look}>
+        Public page
+      </Link>
+    )
+  if (!url) return <>{handle}</>
+  return (
+    <a href={url} rel="noopener noreferrer" className={look}>
+      {handle ?? url}
+    </a>
+  )
+}
+
+// GET forms: the buttons work without a script, and Back closes what they open.
+function Actions({ channel, nameId }: { channel: Channel; nameId: string }) {
+  const isConnected = channel.status !== 'DISCONNECTED'
+  return (
+    <Form action="/channels" className="flex gap-2" preventScrollReset>
+      {canReconnect(channel.network) ? (
+        <Button
+          type="submit"
+          name="reconnect"
+          value={channel.id}
+          aria-describedby={nameId}
+          look={channel.status === 'NEEDS_RECONNECT' ? 'primary' : 'plain'}
+        >
+          Reconnect
+        </Button>
+      ) : null}
+      {isConnected ? (
+        <Button type="submit" name="disconnect" value={channel.id} aria-describedby={nameId}>
+          Disconnect
+        </Button>
+      ) : null}
+    </Form>
+  )
+}

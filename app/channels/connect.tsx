@@ -1,0 +1,133 @@
+import { getFormProps, useForm } from '@conform-to/react'
+import { Form, useActionData } from '@remix-run/react'
+import { ArrowUpRight } from 'lucide-react'
+import type { InputHTMLAttributes } from 'react'
+import type { Channel } from '../../jobs/ledger/channel-view.ts'
+import { useAccount } from '../shell/account.ts'
+import { useAnswer } from '../ui/forms/answer.ts'
+import { ButtonLink, ExternalLink, Submit } from '../ui/forms/button.tsx'
+import { Field, FormErrors } from '../ui/forms/field.tsx'
+import { Panel } from '../ui/page.tsx'
+
+type Asked = { name: string; label: string; hint?: string; secret?: boolean; isOptional?: boolean } & Pick<
+  InputHTMLAttributes<HTMLInputElement>,
+  'placeholder' | 'inputMode'
+>
+
+// What a person types to connect a channel of a network; a network without an entry is not offered here.
+const questions: Record<string, { lead: string; asks: Asked[] }> = {
+  feed: {
+    lead: 'A public page of your own with an Atom and a JSON feed. Nothing to sign up for.',
+    asks: [{ name: 'name', label: 'Name', hint: 'Readers see it on top of the feed.' }],
+  },
+  mastodon: {
+    lead: 'Mastodon, GoToSocial, Pleroma and whatever else speaks its API.',
+    asks: [{ name: 'instance', label: 'Server', placeholder: 'mastodon.social', inputMode: 'url' }],
+  },
+  bluesky: {
+    lead: 'Make an app password in Bluesky under Settings › Privacy and security › App passwords.',
+    asks: [
+      { name: 'handle', label: 'Handle', placeholder: 'ada.bsky.social' },
+      { name: 'appPassword', label: 'App password', placeholder: 'xxxx-xxxx-xxxx-xxxx', secret: true },
+      {
+        name: 'pds',
+        label: 'Server',
+        hint: 'Found from the handle when left empty.',
+        inputMode: 'url',
+        isOptional: true,
+      },
+    ],
+  },
+}
+
+export function canConnect(network: string): boolean {
+  return network in questions
+}
+
+/** A feed is its own account: once gone there is nothing to come back to. */
+export function canReconnect(network: string): boolean {
+  return network !== 'feed' && canConnect(network)
+}
+
+/** The form that connects a channel of `network`, or reconnects `channel`; or the link to the network that it answered. */
+export function Connect({
+  network,
+  channel,
+  known,
+}: {
+  network: { key: string; name: string }
+  channel?: Channel | undefined
+  known: Record<string, string>
+}) {
+  const answered = useActionData() as { continueTo?: string } | undefined
+  const title = channel ? `Reconnect ${channel.name}` : `New ${network.name} channel`
+  if (answered?.continueTo) return <Continue key="continue" title={title} url={answered.continueTo} />
+  return (
+    <Panel key={network.key} title={title} lead={questions[network.key]?.lead}>
+      <ConnectForm network={network.key} channel={channel} known={known} />
+    </Panel>
+  )
+}
+
+function ConnectForm({
+  network,
+  channel,
+  known,
+}: {
+  network: string
+  channel?: Channel | undefined
+  known: Record<string, string>
+}) {
+  const { asks = [] } = questions[network] ?? {}
+  const [form, fields] = useForm<{ input: Record<string, string> }>({
+    ...useAnswer('connect'),
+    defaultValue: { input: useKnown(channel, known) },
+  })
+  const inputs = fields.input.getFieldset()
+  return (
+    <Form method="post" {...getFormProps(form)} autoComplete="off" className="max-w-md space-y-5">
+      <input type="hidden" name="intent" value="connect" />
+      <input type="hidden" name="network" value={network} />
+      {channel ? <input type="hidden" name="channelId" value={channel.id} /> : null}
+      <FormErrors form={form} />
+      {asks.map(({ name, secret, isOptional, ...ask }) => (
+        <Field
+          key={name}
+          {...ask}
+          field={inputs[name]!}
+          type={secret ? 'password' : 'text'}
+          required={!isOptional}
+          autoCapitalize="none"
+          spellCheck={false}
+        />
+      ))}
+      <div className="flex gap-2">
+        <Submit look="primary">{channel ? 'Continue' : 'Connect'}</Submit>
+        <ButtonLink to="/channels" look="quiet">
+          Close
+        </ButtonLink>
+      </div>
+    </Form>
+  )
+}
+
+/** What need not be typed again, or at all. */
+function useKnown(channel: Channel | undefined, known: Record<string, string>): Record<string, string> {
+  const account = useAccount()
+  const organisation = account?.organisations.find(({ id }) => id === account.organisationId)
+  if (!channel) return { name: organisation?.name ?? '' }
+  return { handle: channel.handle ?? '', ...known }
+}
+
+// The answer to a form must not lead away from this site (form-action), so the person takes the last step.
+function Continue({ title, url }: { title: string; url: string }) {
+  const { host } = new URL(url)
+  return (
+    <Panel title={title} lead={`${host} asks you whether Punctual may post, and sends you back here.`}>
+      <ExternalLink look="primary" href={url}>
+        Continue to {host}
+        <ArrowUpRight aria-hidden />
+      </ExternalLink>
+    </Panel>
+  )
+}

@@ -1,0 +1,70 @@
+import { Form } from '@remix-run/react'
+import type { Channel } from '../../jobs/ledger/channel-view.ts'
+import { ButtonLink, Submit } from '../ui/forms/button.tsx'
+import { Panel } from '../ui/page.tsx'
+
+/** Asks what becomes of the posts that have not gone out. */
+export function DisconnectForm({ channel, unsent }: { channel: Channel; unsent: number }) {
+  const waiting = unsent === 1 ? '1 post has' : `${unsent} posts have`
+  return (
+    <Panel
+      title={`Disconnect ${channel.name}?`}
+      lead={
+        unsent > 0
+          ? `${waiting} not gone out there yet. What is being sent at this moment goes out.`
+          : 'Nothing waits to go out there.'
+      }
+    >
+      <Form method="post" className="space-y-5">
+        <input type="hidden" name="intent" value="disconnect" />
+        <input type="hidden" name="id" value={channel.id} />
+        {unsent > 0 ? (
+          <fieldset className="space-y-2">
+            <legend className="mb-2 text-sm font-medium">Posts that wait</legend>
+            <Choice
+              value="cancel"
+              name="Cancel them"
+              says="They stay readable and never go out on this channel."
+              isFirst
+            />
+            <Choice
+              value="hold"
+              name="Hold them"
+              says="They wait until this channel is connected again, or you change them."
+            />
+          </fieldset>
+        ) : (
+          <input type="hidden" name="unsent" value="cancel" />
+        )}
+        <div className="flex gap-2">
+          <Submit look="danger">Disconnect channel</Submit>
+          <ButtonLink to="/channels" look="quiet">
+            Keep it
+          </ButtonLink>
+        </div>
+      </Form>
+    </Panel>
+  )
+}
+
+function Choice({
+  value,
+  name,
+  says,
+  isFirst = false,
+}: {
+  value: string
+  name: string
+  says: string
+  isFirst?: boolean
+}) {
+  return (
+    <label className="flex cursor-pointer gap-3 rounded-lg border border-line p-3 has-[:checked]:border-accent-ink has-[:checked]:bg-accent/5">
+      <input type="radio" name="unsent" value={value} defaultChecked={isFirst} className="mt-1 size-4 accent-accent" />
+      <span>
+        <span className="block text-sm font-medium">{name}</span>
+        <span className="block text-sm text-muted">{says}</span>
+      </span>
+    </label>
+  )
+}

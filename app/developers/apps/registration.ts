@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { CreateApp, RotateSecret, UpdateApp } from '../../../server/oauth/forms.ts'
+
+const RedirectUris = CreateApp.shape.redirectUris
+
+/** What is wrong with redirect URLs, one on a line, each sentence with the line that it is about. */
+export function redirectFaults(text: string): string[] {
+  const lines = linesOf(text)
+  const checked = RedirectUris.safeParse(lines)
+  return (checked.error?.issues ?? []).map(({ path, message }) =>
+    typeof path[0] === 'number' ? `${lines[path[0]]}: ${message}` : message,
+  )
+}
+
+const typed = {
+  picture: z.string().optional(), // the file's name; the file itself goes another way
+  redirectUris: z
+    .string()
+    .default('')
+    .superRefine((text, { addIssue }) => {
+      for (const message of redirectFaults(text)) addIssue({ code: 'custom', message })
+    })
+    .transform(linesOf),
+}
+
+/** The forms that make an app and change one, as a person fills them in. */
+export const NewApp = CreateApp.extend(typed)
+export const ChangedApp = UpdateApp.extend(typed)
+
+/** The form that rotates a secret. It must say which: one press is not to end the secret of a running app. */
+export const RotatedSecret = RotateSecret.extend({
+  overlap: z.enum(['yes', 'no'], 'Choose what becomes of the old one.').transform((word) => word === 'yes'),
+})
+
+function linesOf(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean)
+}

@@ -1,0 +1,42 @@
+import type { Guide } from '../../server/guides/guides.ts'
+import { Sample } from '../ui/copy.tsx'
+
+/** A page of the documentation that is a Markdown file of docs/. */
+export function GuideShown({ guide }: { guide: Guide }) {
+  const { title, lead, sections, parts } = guide
+  return (
+    <article className="max-w-3xl">
+      <h1 className="font-semibold text-2xl tracking-tight">{title}</h1>
+      <p className="mt-1 text-muted">{lead}</p>
+      {sections.length > 4 ? <Contents sections={sections} /> : null}
+      <div className="mt-6 space-y-3">
+        {parts.map((part, i) =>
+          part.kind === 'sample' ? (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a guide never changes while it is read
+            <Sample key={i} text={part.text} />
+          ) : (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a guide never changes while it is read
+            // biome-ignore lint/security/noDangerouslySetInnerHtml: made of our own files, whose HTML is escaped
+            <div key={i} className="guide" dangerouslySetInnerHTML={{ __html: part.html }} />
+          ),
+        )}
+      </div>
+    </article>
+  )
+}
+
+function Contents({ sections }: Pick<Guide, 'sections'>) {
+  return (
+    <nav aria-label="On this page" className="mt-5 text-sm">
+      <ul className="columns-1 gap-8 space-y-1.5 sm:columns-2">
+        {sections.map(({ id, title }) => (
+          <li key={id}>
+            <a href={`#${id}`} className="text-accent-ink hover:underline">
+              {title}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}

@@ -1,0 +1,66 @@
+import { Fragment } from 'react'
+import type { Api } from '../../server/router.ts'
+import { Instant } from '../shell/instant.tsx'
+import { Video } from '../ui/video.tsx'
+
+type Item = Awaited<ReturnType<Api['feeds']['item']>>['item']
+
+/** What a feed channel has published, as anybody reads it. Its links are other people's: they lend them no weight. */
+export function FeedItem({ item }: { item: Item }) {
+  return (
+    <>
+      {item.content ? (
+        <p className="whitespace-pre-wrap break-words">
+          {partsOf(item.content).map((part) =>
+            part.isLink ? (
+              <a
+                key={part.at}
+                href={part.text}
+                rel="nofollow ugc noopener noreferrer"
+                className="text-accent-ink underline underline-offset-2"
+              >
+                {part.text}
+              </a>
+            ) : (
+              <Fragment key={part.at}>{part.text}</Fragment>
+            ),
+          )}
+        </p>
+      ) : null}
+      {item.media.map(({ url, mime, alt, width, height }) =>
+        mime.startsWith('video/') ? (
+          <Video key={url} src={url} name={alt || 'Video'} className="mt-3 max-h-[32rem] max-w-full" />
+        ) : (
+          <img
+            key={url}
+            src={url}
+            alt={alt}
+            {...(width && height ? { width, height } : {})}
+            loading="lazy"
+            className="mt-3 h-auto max-h-[32rem] w-auto max-w-full rounded-xl bg-sunken"
+          />
+        ),
+      )}
+    </>
+  )
+}
+
+/** When an item came out. */
+export function ItemDate({ at }: { at: string }) {
+  return (
+    <span className="text-sm">
+      <Instant at={at} />
+    </span>
+  )
+}
+
+function partsOf(content: string): { at: number; text: string; isLink: boolean }[] {
+  const parts = []
+  let end = 0
+  // A full stop or a bracket after an address is the sentence's.
+  for (const { 0: link, index } of content.matchAll(/https?:\/\/[^\s<>"]*[^\s<>"'.,:;!?)\]]/g)) {
+    parts.push({ at: end, text: content.slice(end, index), isLink: false }, { at: index, text: link, isLink: true })
+    end = index + link.length
+  }
+  return [...parts, { at: end, text: content.slice(end), isLink: false }].filter(({ text }) => text)
+}

@@ -1,0 +1,33 @@
+import { Instant } from '../shell/instant.tsx'
+import { Card } from '../ui/page.tsx'
+import { useOperations } from './operations.ts'
+
+/** The organisations that an operator has suspended: nothing of them is sent. */
+export function SuspendedOrganisations() {
+  const { suspendedOrganisations, suspendedOrganisationCount } = useOperations()
+  if (suspendedOrganisations.length === 0) return null
+  return (
+    <Card title="Suspended organisations">
+      <ul className="-my-3 divide-y divide-line">
+        {suspendedOrganisations.map(({ id, name, suspendedAt }) => (
+          <li key={id} className="py-3">
+            <p className="break-words font-medium">{name}</p>
+            <p className="text-sm text-muted">
+              suspended on <Instant at={suspendedAt} />
+            </p>
+            <code className="mt-1 block break-all font-mono text-xs text-muted">{id}</code>
+          </li>
+        ))}
+      </ul>
+      {suspendedOrganisationCount > suspendedOrganisations.length ? (
+        <p className="mt-5 text-sm text-muted">
+          {`The ${suspendedOrganisations.length} that have been suspended longest, of ${suspendedOrganisationCount.toLocaleString('en')}.`}
+        </p>
+      ) : null}
+      <p className="mt-5 text-sm text-muted">
+        <code className="font-mono">npm run admin -- unsuspend ORGANISATION</code> ends a suspension. Posts that wait
+        then need a person of the organisation.
+      </p>
+    </Card>
+  )
+}

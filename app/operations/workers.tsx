@@ -1,0 +1,52 @@
+import { CircleCheck, CircleX } from 'lucide-react'
+import type { WorkerSeen } from '../../server/operations/operations.ts'
+import { Instant } from '../shell/instant.tsx'
+import { Card } from '../ui/page.tsx'
+import { Pill } from '../ui/status.tsx'
+import { Warning } from '../ui/warning.tsx'
+import { useOperations } from './operations.ts'
+
+/** The worker processes and when each was last heard of. */
+export function Workers() {
+  const { workers } = useOperations()
+  return (
+    <Card title="Workers">
+      {workers.some(({ isSilent }) => !isSilent) ? null : (
+        <Warning>
+          <p>
+            No worker is alive: nothing is sent. Start one with <code className="font-mono">npm run worker</code>.
+          </p>
+        </Warning>
+      )}
+      <ul className="-my-3 divide-y divide-line">
+        {workers.map((worker) => (
+          <li key={worker.owner} className="py-3">
+            <WorkerShown worker={worker} />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+function WorkerShown({ worker }: { worker: WorkerSeen }) {
+  const { host, pid, concurrency, startedAt, seenAt, isSilent } = worker
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <p className="min-w-0 break-words font-medium">
+          {host}, process {pid}
+        </p>
+        {isSilent ? (
+          <Pill name="Silent" icon={CircleX} tone="bad" />
+        ) : (
+          <Pill name="Alive" icon={CircleCheck} tone="good" />
+        )}
+      </div>
+      <p className="text-sm text-muted">
+        Since <Instant at={startedAt} /> · at most {concurrency} at once · last heartbeat{' '}
+        <Instant at={seenAt} form="exact" />
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,39 @@
+import type { Channel } from '../../jobs/ledger/channel-view.ts'
+import { excessOf, lengthOf } from '../../jobs/networks/text.ts'
+import { NetworkMark } from '../channels/channel-mark.tsx'
+
+/** How long the text is on each chosen channel, counted as its network counts. */
+export function Counters({ channels, text }: { channels: Channel[]; text: string }) {
+  const tooLong = channels.filter(({ limits }) => excessOf(limits, text))
+  return (
+    <>
+      <ul id="content-counters" className="mt-2 flex flex-wrap gap-x-4 gap-y-1 text-xs text-muted">
+        {channels.map((channel) => (
+          <Counter key={channel.id} channel={channel} text={text} />
+        ))}
+      </ul>
+      {/* Said once when a limit is passed, not again at every key. */}
+      <p role="status" className="sr-only">
+        {tooLong.length > 0 ? `Too long for ${tooLong.map(({ name }) => name).join(', ')}.` : ''}
+      </p>
+    </>
+  )
+}
+
+function Counter({ channel: { name, network, limits }, text }: { channel: Channel; text: string }) {
+  const excess = excessOf(limits, text)
+  return (
+    <li className={`flex items-center gap-1.5 tabular-nums ${excess ? 'font-medium text-bad' : ''}`}>
+      <NetworkMark network={network} className="size-3.5" />
+      <span>
+        {name}: {lengthOf(limits, text)} of {limits.textLength}
+        {excess ? `, ${excess.by} ${wordFor(excess)} too long` : ''}
+      </span>
+    </li>
+  )
+}
+
+function wordFor({ by, unit }: { by: number; unit: string }): string {
+  const word = unit === 'bytes' ? 'bytes' : 'characters' // nobody writes in graphemes
+  return by === 1 ? word.slice(0, -1) : word
+}

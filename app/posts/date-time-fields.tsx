@@ -1,0 +1,65 @@
+import { useState } from 'react'
+import { useZone } from '../shell/account.ts'
+import { controlClass, FieldErrors } from '../ui/forms/field.tsx'
+import { clockAt, instantOf, offsetAt } from '../ui/time-zone.ts'
+
+/** The day and the hour, on the person's clock, with what that clock is. */
+export function When({
+  start,
+  problems,
+}: {
+  start: { date: string; time: string }
+  problems: Record<string, string[]>
+}) {
+  const zone = useZone()
+  const [date, setDate] = useState(start.date)
+  const [time, setTime] = useState(start.time)
+  return (
+    <div>
+      <div className="grid grid-cols-2 gap-3 sm:max-w-sm">
+        <Part label="Date" name="date" value={date} onChange={setDate} problems={problems.date} />
+        <Part label="Time" name="time" value={time} onChange={setTime} problems={problems.time} />
+      </div>
+      <p id="when-zone" className="mt-1.5 text-sm text-muted">
+        {zoneSaid(date, time, zone)}
+      </p>
+    </div>
+  )
+}
+
+type PartProps = {
+  label: string
+  name: 'date' | 'time'
+  value: string
+  onChange: (value: string) => void
+  problems: string[] | undefined
+}
+
+function Part({ label, name, value, onChange, problems }: PartProps) {
+  return (
+    <div>
+      <label htmlFor={`when-${name}`} className="mb-1.5 block text-sm font-medium">
+        {label}
+      </label>
+      <input
+        id={`when-${name}`}
+        type={name}
+        name={name}
+        value={value}
+        onChange={(event) => onChange(event.currentTarget.value)}
+        aria-invalid={problems ? true : undefined}
+        aria-describedby={`when-zone when-${name}-problems`}
+        className={controlClass}
+      />
+      <FieldErrors id={`when-${name}-problems`} errors={problems} />
+    </div>
+  )
+}
+
+function zoneSaid(date: string, time: string, zone: string): string {
+  const instant = instantOf(date, time, zone)
+  if (!instant) return zone
+  const shown = clockAt(instant, zone)
+  const said = `${zone}, ${offsetAt(instant, zone)}`
+  return shown.time === time ? said : `${said}. The clocks skip that hour: it goes out at ${shown.time}.`
+}

@@ -1,0 +1,178 @@
+import { Form, Link } from '@remix-run/react'
+import { ArrowUpRight } from 'lucide-react'
+import type { Channel } from '../../jobs/ledger/channel-view.ts'
+import type { Delivery, Override, Post } from '../../jobs/ledger/post-view.ts'
+import { ChannelMark, networkName } from '../channels/channel-mark.tsx'
+import { useMay } from '../shell/account.ts'
+import { Instant } from '../shell/instant.tsx'
+import { Submit } from '../ui/forms/button.tsx'
+import { controlClass } from '../ui/forms/field.tsx'
+import { Status } from '../ui/status.tsx'
+
+/** The post on each of its channels: where it stands, where it is to be read, or why not and what to do. */
+export function Deliveries({ post, channels }: { post: Post; channels: Channel[] }) {
+  if (post.deliveries.length === 0) return null
+  return (
+    <section aria-label="Deliveries" className="rounded-2xl border border-line bg-panel shadow-sm">
+      <ul className="divide-y divide-line">
+        {post.deliveries.map((delivery) => (
+          <li key={delivery.channelId} className="px-5 py-4 sm:px-6">
+            <DeliveryShown
+              delivery={delivery}
+              channel={channels.find(({ id }) => id === delivery.channelId)}
+              own={post.overrides.find(({ channelId }) => channelId === delivery.channelId)}
+            />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+type Shown = { delivery: Delivery; channel: Channel | undefined; own: Override | undefined }
+
+function DeliveryShown({ delivery, channel, own }: Shown) {
+  const { network, status, error } = delivery
+  const name = channel?.name ?? networkName(network)
+  return (
+    <>
+      <div className="flex items-center gap-3">
+        <ChannelMark channel={channel ?? { name, network, picture: null }} />
+        <div className="min-w-0 flex-1">
+          <p className="truncate font-medium">{name}</p>
+          <p className="text-sm text-muted">
+            <WhatHappened delivery={delivery} isPaused={channel?.status === 'PAUSED'} />
+          </p>
+        </div>
+        <Status of={status} />
+      </div>
+      {own ? <OwnParts own={own} /> : null}
+      {error ? (
+        <div className="mt-3 rounded-lg bg-sunken px-3.5 py-2.5 text-sm sm:ml-12">
+          <p>{error.message}</p>
+          <p className="mt-0.5 text-muted">
+            {error.nextStep} <Remedy delivery={delivery} />
+          </p>
+        </div>
+      ) : null}
+      {status === 'NEEDS_REVIEW' ? <Review delivery={delivery} name={name} /> : null}
+    </>
+  )
+}
+
+function OwnParts({ own: { content, mediaIds } }: { own: Override }) {
+  return (
+    <div className="mt-3 border-line border-l-2 pl-3.5 text-sm sm:ml-12">
+      {content === undefined ? null : (
+        <>
+          <p className="text-muted">Its own text here</p>
+          <p className="whitespace-pre-wrap break-words">{content}</p>
+        </>
+      )}
+      {mediaIds ? <p className="text-muted">Its own media here: {mediaIds.length || 'none'}</p> : null}
+    </div>
+  )
+}
+
+function WhatHappened({ delivery, isPaused }: { delivery: Delivery; isPaused: boolean }) {
+  const { network, status, url, publishedAt, nextAttemptAt } = delivery
+  if (status === 'PUBLISHED')
+    return (
+      <>
+        {publishedAt ? <Instant at={publishedAt} form="exact" /> : null}
+        {url ? (
+          <>
+            {' · '}
+            <a
+              href={url}
+              rel="noopener noreferrer"
+              className="inline-flex items-center gap-0.5 font-medium text-accent-ink underline underline-offset-2"
+            >
+              View post <ArrowUpRight aria-hidden className="size-3.5" />
+            </a>
+          </>
+        ) : null}
+      </>
+    )
+  if (isPaused && status === 'SCHEDULED') return <>Scheduled; it waits, since the operator has stopped sending</>
+  if (nextAttemptAt && status === 'SCHEDULED')
+    return (
+      <>
+        Next try <Instant at={nextAttemptAt} form="exact" />
+      </>
+    )
+  if (status === 'PUBLISHING') return <>{nextAttemptAt ? 'Looking whether it is there' : 'On its way'}</>
+  return <>{networkName(network)}</>
+}
+
+function Remedy({ delivery: { status, channelId } }: { delivery: Delivery }) {
+  const { manage } = useMay()
+  if (status !== 'HELD' || !manage) return null
+  return (
+    <Link to={`/channels?reconnect=${channelId}`} className="font-medium text-accent-ink underline underline-offset-2">
+      Go to the channel
+    </Link>
+  )
+}
+
+// Errors of what was never sent: there is nothing to look for on the network.
+const neverSentCodes = ['missed', 'organisation_suspended']
+
+/** What a person must decide: whether to send what was never sent, or else whether the post is out. */
+function Review({ delivery: { channelId, network, error }, name }: { delivery: Delivery; name: string }) {
+  const { write } = useMay()
+  if (!write) return null
+  return (
+    <Form method="post" aria-label={`Decide on ${name}`} className="mt-4 space-y-3 sm:ml-12">
+      <input type="hidden" name="channelId" value={channelId} />
+      {error && neverSentCodes.includes(error.code) ? (
+        <SendOrCancel />
+      ) : (
+        <IsItThere channelId={channelId} network={network} />
+      )}
+    </Form>
+  )
+}
+
+function SendOrCancel() {
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Submit look="primary" name="intent" value="not_published">
+        Send now
+      </Submit>
+      <Submit look="danger" name="intent" value="cancelled">
+        Cancel it
+      </Submit>
+    </div>
+  )
+}
+
+function IsItThere({ channelId, network }: { channelId: string; network: string }) {
+  return (
+    <>
+      <div>
+        <label htmlFor={`url-${channelId}`} className="mb-1.5 block text-sm font-medium">
+          Check {networkName(network)}. If the post is there, paste its link (optional)
+        </label>
+        <input
+          id={`url-${channelId}`}
+          name="url"
+          type="url"
+          placeholder="https://…"
+          className={`${controlClass} max-w-md`}
+        />
+      </div>
+      <div className="flex flex-wrap gap-2">
+        <Submit look="primary" name="intent" value="published">
+          It is there
+        </Submit>
+        <Submit name="intent" value="not_published" formNoValidate>
+          Send again
+        </Submit>
+        <Submit look="danger" name="intent" value="cancelled" formNoValidate>
+          Cancel
+        </Submit>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,66 @@
+import { Form, useActionData } from '@remix-run/react'
+import { CopyPlus } from 'lucide-react'
+import type { Post } from '../../jobs/ledger/post-view.ts'
+import { useMay } from '../shell/account.ts'
+import { Instant } from '../shell/instant.tsx'
+import { Alert } from '../ui/alert.tsx'
+import { ButtonLink, Submit } from '../ui/forms/button.tsx'
+import { Status } from '../ui/status.tsx'
+
+const over = ['PUBLISHED', 'CANCELLED', 'PARTIALLY_PUBLISHED']
+
+/** What a post is, when, and where it stands; with what can be done to it as a whole. */
+export function PostHead({ post, isEditable }: { post: Post; isEditable: boolean }) {
+  return (
+    <div className="mb-6">
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <div className="flex items-center gap-3">
+          <h1 tabIndex={-1} className="text-2xl font-semibold tracking-tight">
+            {post.status === 'DRAFT' ? 'Draft' : 'Post'}
+          </h1>
+          <span role="status">
+            <Status of={post.status} />
+          </span>
+        </div>
+        <Deeds post={post} isEditable={isEditable} />
+      </div>
+      <p className="mt-1.5 text-muted">
+        {post.date ? <Instant at={post.date} /> : 'No date yet'} · by {post.createdBy.name}
+        {post.createdBy.kind === 'api_key' ? ' (API key)' : ''}
+      </p>
+      <Problem />
+    </div>
+  )
+}
+
+function Deeds({ post, isEditable }: { post: Post; isEditable: boolean }) {
+  const { write } = useMay()
+  if (!write || isEditable) return null // the composer has buttons of its own
+  const may = (...statuses: string[]) => post.deliveries.some(({ status }) => statuses.includes(status))
+  return (
+    <Form method="post" className="flex flex-wrap gap-2">
+      {may('FAILED') ? (
+        <Submit look="primary" name="intent" value="retry">
+          Retry
+        </Submit>
+      ) : null}
+      {may('FAILED', 'SCHEDULED', 'HELD') ? (
+        <Submit look="danger" name="intent" value="cancel">
+          Cancel post
+        </Submit>
+      ) : null}
+      {over.includes(post.status) ? (
+        <ButtonLink to={`/posts/new?from=${post.id}`}>
+          <CopyPlus aria-hidden />
+          Use again
+        </ButtonLink>
+      ) : null}
+    </Form>
+  )
+}
+
+function Problem() {
+  const answered = useActionData() as { problem?: string; channelId?: string | null } | undefined
+  if (!answered?.problem) return null
+  return <Alert className="mt-3">{answered.problem}</Alert>
+}

@@ -1,0 +1,71 @@
+import { Link } from '@remix-run/react'
+import { Image } from 'lucide-react'
+import type { Channel } from '../../jobs/ledger/channel-view.ts'
+import type { Delivery, Post } from '../../jobs/ledger/post-view.ts'
+import { ChannelMark, NetworkMark } from '../channels/channel-mark.tsx'
+import { Instant } from '../shell/instant.tsx'
+import { Status } from '../ui/status.tsx'
+
+const MarksShown = 4
+
+/** A post in a list. `form` is how much of its date must be said; the day may stand above it. */
+export function PostRow({ post, channels, form }: { post: Post; channels: Channel[]; form: 'time' | 'full' }) {
+  const going = post.deliveries.filter(({ status }) => status !== 'CANCELLED' || post.status === 'CANCELLED')
+  const trouble = post.deliveries.find(({ error, status }) => error && status !== 'PUBLISHED' && status !== 'CANCELLED')
+  return (
+    <div className="relative flex flex-col gap-x-4 gap-y-2 px-4 py-3.5 hover:bg-sunken/60 sm:flex-row sm:items-start sm:px-5">
+      <p className="shrink-0 text-sm text-muted sm:w-12 sm:data-[form=full]:w-44" data-form={form}>
+        {post.date ? <Instant at={post.date} form={form} /> : 'No date'}
+      </p>
+      <div className="min-w-0 flex-1">
+        <Link
+          to={`/posts/${post.id}`}
+          prefetch="intent"
+          className="line-clamp-2 break-words font-medium after:absolute after:inset-0"
+        >
+          {post.content.trim() || 'Without text'}
+        </Link>
+        {trouble?.error ? <p className="mt-0.5 line-clamp-2 text-sm text-muted">{trouble.error.message}</p> : null}
+      </div>
+      <div className="flex shrink-0 items-center gap-3">
+        {post.mediaIds.length > 0 ? <Images count={post.mediaIds.length} /> : null}
+        <Marks deliveries={going} channels={channels} />
+        <Status of={post.status} />
+      </div>
+    </div>
+  )
+}
+
+function Images({ count }: { count: number }) {
+  return (
+    <span className="flex items-center gap-1 text-xs text-muted">
+      <Image aria-hidden className="size-4" />
+      <span aria-hidden>{count}</span>
+      <span className="sr-only">{count === 1 ? '1 file' : `${count} files`}</span>
+    </span>
+  )
+}
+
+function Marks({ deliveries, channels }: { deliveries: Delivery[]; channels: Channel[] }) {
+  const shown = deliveries.slice(0, MarksShown)
+  const names = deliveries.map(({ channelId, network }) => channels.find(({ id }) => id === channelId)?.name ?? network)
+  if (shown.length === 0) return null
+  return (
+    <span className="flex items-center gap-1.5">
+      <span className="sr-only">{`On ${names.join(', ')}`}</span>
+      {shown.map(({ channelId, network }) => {
+        const channel = channels.find(({ id }) => id === channelId)
+        return channel ? (
+          <ChannelMark key={channelId} channel={channel} size="size-6" />
+        ) : (
+          <NetworkMark key={channelId} network={network} className="size-4 text-muted" />
+        )
+      })}
+      {deliveries.length > MarksShown ? (
+        <span aria-hidden className="text-xs text-muted">
+          +{deliveries.length - MarksShown}
+        </span>
+      ) : null}
+    </span>
+  )
+}

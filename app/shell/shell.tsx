@@ -1,0 +1,196 @@
+import { Form, Link, useLocation, useNavigation } from '@remix-run/react'
+import { Check, ChevronsUpDown, Gauge, LogOut, Megaphone, Send, Settings } from 'lucide-react'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { Warning } from '../ui/warning.tsx'
+import { useAccount } from './account.ts'
+import { Logo } from './logo.tsx'
+
+const places = [
+  { to: '/', name: 'Posts', icon: Send, under: /^\/($|posts)/ },
+  { to: '/channels', name: 'Channels', icon: Megaphone, under: /^\/channels/ },
+  { to: '/settings/account', name: 'Settings', icon: Settings, under: /^\/settings/ },
+]
+const operations = { to: '/operations', name: 'Operations', icon: Gauge, under: /^\/operations/ }
+
+/** What surrounds every page of a signed-in person: a bar at the side, or above and below on a small screen. */
+export function Shell({ children }: { children: ReactNode }) {
+  const main = useReadingOnAtNewPages()
+  return (
+    <div className="min-h-dvh md:grid md:grid-cols-[15rem_minmax(0,1fr)]">
+      <SkipLink />
+      <Progress />
+      <header className="sticky top-0 z-20 flex items-center gap-2 border-b border-line bg-canvas px-3 py-2.5 md:h-dvh md:flex-col md:items-stretch md:gap-6 md:border-b-0 md:border-r md:bg-panel md:px-3 md:py-4">
+        <Organisation />
+        <Places />
+        <SignOut />
+      </header>
+      <main
+        id="main"
+        ref={main}
+        tabIndex={-1}
+        className="mx-auto w-full max-w-3xl px-4 pb-28 pt-6 md:px-8 md:pb-16 md:pt-10"
+      >
+        <Suspended />
+        {children}
+      </main>
+    </div>
+  )
+}
+
+function Suspended() {
+  if (!useAccount()?.isSuspended) return null
+  return (
+    <Warning>
+      The operator of this site has suspended your organisation. You can read everything. Nothing is sent, and no new
+      posts or files are taken. Your posts are kept. Ask the operator what to do.
+    </Warning>
+  )
+}
+
+/** What surrounds pages that anybody may read. */
+export function Plain({ children, isWide = false }: { children: ReactNode; isWide?: boolean }) {
+  const width = isWide ? 'max-w-5xl py-6 sm:py-10' : 'max-w-2xl py-10 sm:py-16'
+  return (
+    <main id="main" tabIndex={-1} className={`mx-auto w-full px-4 ${width}`}>
+      <Progress />
+      {children}
+    </main>
+  )
+}
+
+function SkipLink() {
+  return (
+    <a
+      href="#main"
+      className="sr-only z-40 rounded-lg bg-accent px-4 py-2 text-white focus:not-sr-only focus:fixed focus:left-3 focus:top-3"
+    >
+      Skip to the page
+    </a>
+  )
+}
+
+function Progress() {
+  const isBusy = useNavigation().state !== 'idle'
+  return (
+    <div aria-hidden className="pointer-events-none fixed inset-x-0 top-0 z-30 h-0.5">
+      <div
+        className={`h-full origin-left bg-accent motion-safe:transition-transform ease-out ${isBusy ? 'scale-x-75 delay-150 duration-1000' : 'scale-x-0 duration-0'}`}
+      />
+    </div>
+  )
+}
+
+function Organisation() {
+  const account = useAccount()
+  const current = account?.organisations.find(({ id }) => id === account.organisationId)
+  const name = <span className="truncate">{current?.name ?? 'Punctual'}</span>
+  const shape = 'flex min-w-0 items-center gap-2.5 rounded-lg px-2 py-1.5 text-left font-semibold'
+  if (!account || account.organisations.length < 2)
+    return (
+      <Link to="/" className={shape} aria-label={`${current?.name ?? 'Punctual'}: home`}>
+        <Logo className="size-7 shrink-0" />
+        {name}
+      </Link>
+    )
+  return (
+    <>
+      <button
+        type="button"
+        {...{ popovertarget: 'organisations' }}
+        className={`${shape} hover:bg-sunken`}
+        aria-label={`Organisation: ${current?.name}`}
+      >
+        <Logo className="size-7 shrink-0" />
+        {name}
+        <ChevronsUpDown aria-hidden className="ml-auto size-4 shrink-0 text-muted" />
+      </button>
+      <div
+        id="organisations"
+        {...{ popover: 'auto' }}
+        className="inset-auto left-3 top-14 m-0 w-60 rounded-xl border border-line bg-panel p-1.5 text-ink shadow-xl"
+      >
+        <form method="post" action="/organisation" aria-label="Organisation">
+          {account.organisations.map((organisation) => (
+            <button
+              key={organisation.id}
+              name="id"
+              value={organisation.id}
+              type="submit"
+              aria-current={organisation.id === account.organisationId || undefined}
+              className="flex w-full items-center gap-2 rounded-lg px-3 py-2 text-left text-sm hover:bg-sunken"
+            >
+              <span className="min-w-0 flex-1 truncate">{organisation.name}</span>
+              {organisation.id === account.organisationId ? (
+                <Check aria-hidden className="size-4 text-accent-ink" />
+              ) : null}
+            </button>
+          ))}
+        </form>
+      </div>
+    </>
+  )
+}
+
+function Places() {
+  const { pathname } = useLocation()
+  const isOperator = useAccount()?.isOperator
+  return (
+    <nav
+      aria-label="Main"
+      className="fixed inset-x-0 bottom-0 z-20 border-t border-line bg-panel pb-[env(safe-area-inset-bottom)] md:static md:flex-1 md:border-0 md:p-0"
+    >
+      <ul className="flex md:flex-col md:gap-1">
+        {[...places, ...(isOperator ? [operations] : [])].map(({ to, name, icon: Icon, under }) => (
+          <li key={to} className="flex-1 md:flex-none">
+            <Link
+              to={to}
+              prefetch="intent"
+              aria-current={pathname === to ? 'page' : under.test(pathname) ? 'true' : undefined}
+              className="flex flex-col items-center gap-0.5 px-3 py-2 text-xs font-medium text-muted hover:text-ink aria-[current]:text-accent-ink md:flex-row md:gap-3 md:rounded-lg md:text-sm md:hover:bg-sunken md:aria-[current]:bg-accent/10"
+            >
+              <Icon aria-hidden className="size-5 md:size-4" />
+              {name}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+function SignOut() {
+  const account = useAccount()
+  return (
+    <Form
+      method="post"
+      action="/logout"
+      className="ml-auto flex items-center gap-2 md:ml-0 md:border-t md:border-line md:pt-3"
+    >
+      <span className="hidden min-w-0 flex-1 px-2 md:block">
+        <span className="block truncate text-sm font-medium">{account?.name}</span>
+        <span className="block truncate text-xs text-muted">{account?.email}</span>
+      </span>
+      <button
+        type="submit"
+        aria-label="Sign out"
+        title="Sign out"
+        className="grid size-9 shrink-0 place-items-center rounded-lg text-muted hover:bg-sunken hover:text-ink"
+      >
+        <LogOut aria-hidden className="size-4" />
+      </button>
+    </Form>
+  )
+}
+
+/** After a change of page without a new document, reading goes on at its heading. */
+function useReadingOnAtNewPages() {
+  const main = useRef<HTMLElement>(null)
+  const { pathname } = useLocation()
+  const before = useRef(pathname)
+  useEffect(() => {
+    if (before.current === pathname) return
+    before.current = pathname
+    main.current?.querySelector('h1')?.focus({ preventScroll: true })
+  }, [pathname])
+  return main
+}

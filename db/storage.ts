@@ -1,9 +1,0 @@
-import type { Env } from './env.ts'
-import type { Files } from './files.ts'
-import { localFiles } from './local-files.ts'
-import { s3Files } from './s3-files.ts'
-
-/** The place where files are kept that the environment names. */
-export async function openFiles({ dataDir, s3 }: Env): Promise<Files> {
-  return s3 ? s3Files(dataDir, s3) : localFiles(dataDir)
-}

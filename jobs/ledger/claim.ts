@@ -1,0 +1,238 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Db, Tx } from '../../db/client.ts'
+import type { Times } from '../durations.ts'
+import type { NotClaimed } from '../publish/dispatch.ts'
+import { tell } from './events.ts'
+import { type Claimed, gaveUpError, heldError, json, missedError, ms, preparedCleared } from './ledger.ts'
+import { isStopped, isSuspended } from './pause.ts'
+import { underWayOn } from './under-way.ts'
+
+// The first transition of a delivery. The unit of claiming is the channel, and many channels are claimed at once: one
+// transaction for all that a worker has room for is what makes it fast (docs/decisions/016, 021).
+
+const PutAsideAtOnce = 1000
+const CapLock = 70_038 // the first half of a cap's advisory lock, the second is hashtext(its network)
+
+/** A channel on which something is due that is not to be sent any more, or not as things are: see `putAside`. */
+export type Late = { lateOn: string }
+
+/** What a claim found on a channel: a delivery under this worker's lease, something too late, or why there is neither. */
+export type Claim = Claimed | Late | NotClaimed
+
+/**
+ * Claim the oldest due delivery of each channel in the order (due_at, id), unless one of the channel is claimed or
+ * sending, three are uncertain, the channel, its network or the installation is paused, or the network's cap is reached.
+ * Of those that may have ended their worker one at a time is claimed in the whole installation. Answers by channel.
+ *
+ * What is due on a channel that is not connected, or was more than a day ago, is `Late`.
+ */
+export async function claimHeads(
+  db: Db,
+  times: Times,
+  owner: string,
+  channelIds: string[],
+): Promise<Map<string, Claim>> {
+  const claims = new Map<string, Claim>()
+  const rows = await db.transaction(async (tx) => {
+    const seen = await lockChannels(tx, owner, channelIds)
+    for (const channel of seen) claims.set(channel.id, withoutLock(channel))
+    const locked = seen.filter(({ isLocked }) => isLocked)
+    return locked.length > 0 ? claimLocked(tx, times, owner, locked) : []
+  })
+  for (const row of rows) claims.set(row.channelId, claimOf(row))
+  return claims
+}
+
+type Seen = {
+  id: string
+  underWay: string | null
+  isLocked: boolean
+  isShared: boolean // the lock of its network's cap, with other claims
+}
+
+function withoutLock({ underWay }: Seen): Claim {
+  if (underWay === null) return 'locked'
+  return underWay === 'uncertain' ? 'nothing' : 'elsewhere'
+}
+
+function claimOf(row: Row): Claim {
+  const { isLate, isChosen, isElsewhere, ...claimed } = row
+  if (claimed.id) return { ...claimed, id: claimed.id }
+  if (isLate) return { lateOn: row.channelId }
+  if (isChosen) return 'locked' // changed by somebody meanwhile
+  if (isChosen === false) return claimed.isSuspect ? 'nothing' : 'full'
+  return isElsewhere ? 'elsewhere' : 'nothing'
+}
+
+// The most that can be under way on a network: no worker has more than half of its places there (jobs/publish/dispatch.ts), and what
+// the dead have left comes on top, wherever it is. Null for an owner that was taken for dead.
+const mostAtOnce = (owner: string) => sql`(
+  select sum((concurrency + 1) / 2) + (
+    select count(*) from deliveries where state in ('claimed', 'sending') and lease_owner not in (select owner from workers))
+  from workers having bool_or(owner = ${owner}))`
+
+const capLock = (name: SQL) => sql`${CapLock}, hashtext(${name})`
+
+// Locks in the order of all: the caps of networks, then channels by id. Where all workers together cannot reach a cap, nothing
+// is counted and claims share its lock: that keeps out only a claim that counts. Nobody waits for a lock, since all other
+// channels would wait too: a channel that is locked or under way is left for the next time. The commit of a claim need not
+// wait for the disk: that of the intent does, and what is lost before it was never sent.
+async function lockChannels(tx: Tx, owner: string, channelIds: string[]): Promise<Seen[]> {
+  const locking = sql`
+    with seen as materialized (
+      select c.id, c.network, ${underWayOn(sql`c.id`)} as under_way from channels c where c.id = any(${sql.param(channelIds)}::uuid[])
+    ), capped as materialized (
+      select n.name, coalesce(n.at_once < ${mostAtOnce(owner)}, true) as is_counted from networks n
+      where n.at_once is not null and n.name in (select network from seen where under_way is null)
+    ), held as materialized (
+      select name, is_counted from capped n where case
+        when is_counted then pg_try_advisory_xact_lock(${capLock(sql`name`)})
+        else pg_try_advisory_xact_lock_shared(${capLock(sql`name`)}) end
+    ), locked as materialized (
+      select c.id from channels c
+      where c.id = any(array(select id from seen where under_way is null))
+        and not exists (select from capped n where n.name = c.network and n.name not in (select name from held))
+      order by c.id for no key update of c skip locked
+    )
+    select
+      s.id, s.under_way as "underWay", l.id is not null as "isLocked",
+      s.network in (select name from held where not is_counted) as "isShared",
+      set_config('synchronous_commit', 'off', true),
+      set_config('idle_in_transaction_session_timeout', '5s', true) -- a host that vanishes keeps these locks no longer
+    from seen s left join locked l using (id)`
+  // In one go. By itself PostgreSQL plans both statements anew each time, for lists of this length, which takes twice as long as
+  // what they do. A plan that is kept must be good for all that comes after it was made, so it goes by indexes, and no table that
+  // grows is joined: each row is read by its id. (Before version 18 a plan without what is forbidden may look dear enough to be
+  // compiled.)
+  const [, rows] = await Promise.all([
+    tx.execute(sql`
+      select set_config('plan_cache_mode', 'force_generic_plan', true),
+        set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`),
+    tx.execute<Seen>(locking),
+  ])
+  return [...rows]
+}
+
+type Row = Omit<Claimed, 'id'> & {
+  id: string | null
+  isSuspect: boolean
+  isChosen: boolean | null // null: nothing is due
+  isElsewhere: boolean
+  isLate: boolean
+}
+
+// A statement of its own, after the locks: it sees what was committed before them. Where a worker has joined meanwhile and the
+// cap must be counted, a shared lock gives no room: the next claim takes it alone.
+async function claimLocked(tx: Tx, times: Times, owner: string, locked: Seen[]): Promise<Row[]> {
+  const shared = locked.flatMap(({ id, isShared }) => (isShared ? [id] : []))
+  const rows = await tx.execute<Row>(sql`
+    with open as materialized (
+      select c.*, n.at_once,
+        (c.paused_until > now() or c.paused_at is not null or n.paused_at is not null or ${isSuspended} or ${isStopped}) is true
+          as paused,
+        ${underWayOn(sql`c.id`)} as under_way
+      from channels c left join networks n on n.name = c.network where c.id = any(${sql.param(locked.map(({ id }) => id))}::uuid[])
+    ), taken as materialized (
+      select network, count(*) from (
+        select (select c.network from channels c where c.id = d.channel_id) as network from deliveries d
+        where d.state in ('claimed', 'sending') and exists (select from open where at_once is not null)) u group by network
+    ), head as materialized (
+      select o.id as channel_id, h.id, h.crash_count > 0 as is_suspect, case
+          when o.at_once >= ${mostAtOnce(owner)} then null
+          when o.id = any(${sql.param(shared)}::uuid[]) then 0
+          else o.at_once - coalesce(t.count, 0) end as room,
+        row_number() over (partition by o.network order by h.due_at, h.id) as place,
+        row_number() over (partition by h.crash_count > 0 order by h.ready_at, h.id) as suspect_place
+      from open o left join taken t on t.network = o.network, lateral (
+        select d.id, d.due_at, d.ready_at, d.crash_count from deliveries d
+        where d.channel_id = o.id and d.state = 'scheduled' and d.due_at <= now() and d.ready_at <= now()
+          and d.due_at >= now() - ${ms(times.giveUpMs)}
+        order by d.due_at, d.id limit 1) h
+      where o.status = 'active' and not o.paused and o.under_way is null
+    ), chosen as materialized (
+      select h.*, (h.room is null or h.place <= h.room) and (not h.is_suspect or (h.suspect_place = 1 and not exists (
+        select from deliveries s where s.crash_count > 0 and s.state in ('claimed', 'sending')))) as is_chosen
+      from head h
+    ), claimed as (
+      update deliveries d set
+        state = 'claimed', lease_token = gen_random_uuid(), lease_owner = ${owner}, lease_until = now() + ${ms(times.leaseMs)},
+        attempt_no = attempt_no + 1, next_attempt_at = null
+      where d.id = any(array(select id from chosen where is_chosen)) and d.state::text = 'scheduled' -- by id, never by what is scheduled
+      returning d.*
+    ), attempt as (
+      insert into attempts (id, organisation_id, delivery_id, no, owner, credential_version, started_at)
+      select gen_random_uuid(), d.organisation_id, d.id, d.attempt_no, ${owner}, o.credential_version, now()
+      from claimed d join open o on o.id = d.channel_id
+    )
+    select o.id as "channelId", o.organisation_id as "organisationId", c.is_chosen as "isChosen", c.is_suspect as "isSuspect",
+      coalesce(o.under_way in ('claimed', 'sending'), false) as "isElsewhere", not o.paused and (
+        select d.due_at from deliveries d where d.channel_id = o.id and ${isLate(times, sql`d`, sql`o`)}
+        order by d.due_at, d.id limit 1) is not null as "isLate",
+      d.id, d.post_id as "postId", d.publish_key as "publishKey", d.prepared, d.maybe_out as "maybeOut",
+      d.backoff_step as "backoffStep", d.attempt_no as "attemptNo", d.lease_token as "leaseToken",
+      o.network, o.remote_account as "remoteAccount", o.credential, o.credential_version as "credentialVersion",
+      coalesce(d.content, (select p.content from posts p where p.id = d.post_id)) as text, ${mediaOf(sql`d`)} as media
+    from open o left join chosen c on c.channel_id = o.id left join claimed d on d.channel_id = o.id`)
+  return [...rows]
+}
+
+// What goes out with the delivery `d`, in its order.
+function mediaOf(d: SQL): SQL {
+  return sql`(
+    select coalesce(json_agg(json_build_object(
+      'key', m.file_key, 'mime', m.mime, 'bytes', m.bytes, 'width', m.width, 'height', m.height, 'durationMs', m.duration_ms, 'alt', m.alt
+    ) order by used.place), '[]')
+    from unnest(coalesce(${d}.media_ids, array(
+      select pm.media_id from post_media pm where pm.post_id = ${d}.post_id order by pm.position
+    ))) with ordinality as used (id, place), lateral (
+      select * from media where id = used.id and organisation_id = ${d}.organisation_id order by id limit 1) m)`
+}
+
+// Due deliveries of the channel `c` that are not to be sent any more, or not as things are.
+function isLate(times: Times, d: SQL, c: SQL): SQL {
+  return sql`(${d}.state = 'scheduled' and ${d}.ready_at <= now()
+    and ${d}.due_at <= case when ${c}.status = 'active' then now() - ${ms(times.giveUpMs)} else now() end)`
+}
+
+/**
+ * On a channel that is not connected, all that is due becomes held (needs_review where something may be out). What was due
+ * more than a day ago is not sent: never tried, it waits for a person (`missed`); tried, it has failed (`gave_up`).
+ *
+ * A thousand posts at a time: the next claim says when there are more.
+ */
+export async function putAside(db: Db, times: Times, channelId: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [channel] = await tx.execute<{ organisationId: string }>(sql`
+      select organisation_id as "organisationId" from channels where id = ${channelId} for no key update`)
+    if (!channel) return
+    const posts = await tx.execute<{ id: string }>(sql`
+      select p.id from posts p where p.id in (
+        select d.post_id from deliveries d, channels c
+        where d.channel_id = ${channelId} and c.id = d.channel_id and ${isLate(times, sql`d`, sql`c`)}
+        order by d.due_at limit ${PutAsideAtOnce})
+      order by p.id for no key update`)
+    const aside = await tx.execute<{ postId: string }>(sql`
+      with late as (
+        select d.id, c.status <> 'active' as unconnected,
+          exists (select from attempts a where a.delivery_id = d.id and a.started_at >= d.due_at) as tried
+        from deliveries d, channels c where d.channel_id = ${channelId} and c.id = d.channel_id and ${isLate(times, sql`d`, sql`c`)}
+          and d.post_id = any(${sql.param([...posts].map(({ id }) => id))}::uuid[])
+        order by d.id for no key update of d
+      )
+      update deliveries d set
+        state = case
+          when maybe_out then 'needs_review'::delivery_state
+          when l.unconnected then 'held'
+          when l.tried then 'failed'
+          else 'needs_review' end,
+        error = case when l.unconnected then ${json(heldError)} when l.tried then ${json(gaveUpError)} else ${json(missedError)} end,
+        next_attempt_at = null, ${preparedCleared}
+      from late l where d.id = l.id
+      returning d.post_id as "postId"`)
+    await tell(
+      tx,
+      channel.organisationId,
+      [...aside].map(({ postId }) => postId),
+    )
+  })
+}

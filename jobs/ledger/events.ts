@@ -1,0 +1,168 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Tx } from '../../db/client.ts'
+import { type ChannelRow, channelStatus, showChannel } from './channel-view.ts'
+import { type Post, type PostRow, postColumnsAt, postView, postViewIn, showPost } from './post-view.ts'
+import { callWebhooks } from './wake-ups.ts'
+
+// What webhooks are told of (API.md §6), written in the transaction in which it happens, for those alone that listen then.
+
+/** A post and whose it is. */
+export type TheirPost = { organisationId: string; postId: string }
+
+type Deed = 'post.updated' | 'post.cancelled'
+
+/**
+ * Write down, for lists, the status and the last change of an organisation's posts, and tell of a status that is an end or waits for
+ * a person, if it was not told already. Called after every change of what a post shows, but a claim, an intent and an unknown outcome.
+ *
+ * The caller has locked the posts, or two deliveries that settle at once would each see the other unfinished.
+ */
+export async function tell(tx: Tx, organisationId: string, postIds: string[]): Promise<void> {
+  const posts = postIds.map((postId) => ({ organisationId, postId }))
+  await tellAll(tx, posts)
+}
+
+/** The same of posts of several organisations. */
+export async function tellAll(tx: Tx, posts: TheirPost[]): Promise<void> {
+  if (posts.length === 0) return
+  const organisationIds = sql.param(posts.map(({ organisationId }) => organisationId))
+  const ids = sql.param(posts.map(({ postId }) => postId))
+  await write(
+    tx,
+    posts,
+    becoming(
+      sql`select distinct organisation_id, id from unnest(${organisationIds}::uuid[], ${ids}::uuid[]) as changed (organisation_id, id)`,
+      null,
+    ),
+  )
+}
+
+/** The same of one post, and of what was done with it, whatever its status; returns it as callers see it now. */
+export async function tellOfPost(tx: Tx, post: TheirPost, deed: Deed | null = null): Promise<Post> {
+  // Not as a list of one: PostgreSQL would expect ten, and make a plan of its own for each post, which takes longer than the rest.
+  const one = sql`values (${post.organisationId}::uuid, ${post.postId}::uuid)`
+  const [row] = await write(tx, [post], becoming(one, deed), { shown: sql`, to_jsonb(s) as post from seen s` })
+  return showPost((row as { post: PostRow }).post)
+}
+
+/**
+ * Make a post and tell of it, in one statement; returns it as callers see it. `making` are the CTEs that insert it: `post`,
+ * `media` and `made`, its deliveries, each with all its columns, and `woken`, their wake-ups.
+ */
+export async function tellOfNewPost(tx: Tx, organisationId: string, making: SQL): Promise<Post> {
+  const made = sql`made`
+  const happened = sql`${making},
+    seen as (
+      select p.organisation_id, ${postColumnsAt(sql`p.updated_at`)}
+      from post p, ${postViewIn({ deliveries: made, media: sql`media` })}
+    ), happened as (
+      select organisation_id, 'post.created' as type, to_jsonb(s) as subject from seen s
+    )`
+  const shown = sql`, to_jsonb(s) as post, (select count(*) from woken) from seen s`
+  const [row] = await write(tx, [{ organisationId }], happened, { shown, deliveries: made })
+  return showPost((row as { post: PostRow }).post)
+}
+
+function becoming(posts: SQL, deed: Deed | null): SQL {
+  return sql`
+    seen as (
+      select p.organisation_id, ${postColumnsAt(sql`greatest(p.updated_at, now()::timestamptz(3))`)},
+        v.resting, v.resting is distinct from p.told as is_news
+      from (${posts}) as one (organisation_id, id) join posts p using (organisation_id, id), ${postView}
+    ), noted as (
+      update posts p set told = seen.resting, updated_at = seen.updated_at from seen where p.id = seen.id
+    ), happened as (
+      select organisation_id, coalesce(${deed}, 'post.' || lower(status)) as type, to_jsonb(s) - 'is_news' as subject
+      from seen s
+      where ${deed}::text is not null
+        or (is_news and status in ('PUBLISHED', 'PARTIALLY_PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED'))
+    )`
+}
+
+/** Tell what became of a channel. Its credential is no part of it. */
+export async function tellOfChannel(
+  tx: Tx,
+  organisationId: string,
+  channelId: string,
+  type: 'channel.connected' | 'channel.needs_reconnect',
+): Promise<void> {
+  await write(
+    tx,
+    [{ organisationId }],
+    sql`
+    happened as (
+      select c.organisation_id, ${type}::text as type,
+        to_jsonb(c) - 'credential' - 'remote_account' || jsonb_build_object('shown', ${channelStatus}) as subject
+      from channels c
+      where c.id = ${channelId} and c.organisation_id = ${organisationId}
+    )`,
+  )
+}
+
+/** Have a webhook told of a test; returns the id of what is on its way. */
+export async function tellTest(tx: Tx, organisationId: string, webhookId: string): Promise<string> {
+  const [row] = await tx.execute<{ id: string }>(sql`
+    with event as (
+      insert into events (id, organisation_id, type, subject)
+      values (gen_random_uuid(), ${organisationId}, 'webhook.test', json_build_object('webhookId', ${webhookId}::text))
+      returning id, organisation_id
+    )
+    insert into webhook_deliveries (id, organisation_id, webhook_id, event_id, next_attempt_at)
+    select gen_random_uuid(), e.organisation_id, ${webhookId}, e.id, now() from event e returning id`)
+  await callWebhooks(tx, [webhookId])
+  return row!.id
+}
+
+/** The body of an event as webhooks get it. `subject` is what `tell` kept of it. */
+export function bodyOf(event: { type: string; at: string; subject: unknown }, appUrl: string): string {
+  const { type, at, subject } = event
+  const data = type.startsWith('post.')
+    ? showPost(subject as PostRow)
+    : type.startsWith('channel.')
+      ? showChannel(subject as ChannelRow, appUrl)
+      : subject
+  return JSON.stringify({ type, timestamp: new Date(at).toISOString(), data })
+}
+
+/**
+ * Write the rows (organisation_id, type, subject) of the CTE `happened` as events, each with a delivery to whoever listens. One that is
+ * being deleted is waited for and left out: a post must not fail by it. `shown` ends the statement: what to return, if anything.
+ * `deliveries` is where those of the posts are, if the statement makes them itself.
+ */
+async function write(
+  tx: Tx,
+  of: { organisationId: string }[],
+  happened: SQL,
+  { shown = sql``, deliveries = sql`deliveries` } = {},
+): Promise<object[]> {
+  const organisationIds = of.map(({ organisationId }) => organisationId)
+  const rows = await tx.execute<{ webhookIds: string[] }>(sql`
+    with ${happened}, listening as materialized (
+      select w.* from webhooks w where w.organisation_id = any(${sql.param(organisationIds)}::uuid[]) and w.off_since is null
+      order by w.id for key share
+    ), told as (
+      select gen_random_uuid() as id, h.organisation_id, h.type, h.subject, listeners.ids from happened h, lateral (
+        select array_agg(w.id) as ids from listening w where w.organisation_id = h.organisation_id and h.type = any(w.events) and ${maySee(deliveries)}
+      ) listeners where listeners.ids is not null
+    ), events as (
+      insert into events (id, organisation_id, type, subject) select id, organisation_id, type, subject from told
+    ), due as (
+      insert into webhook_deliveries (id, organisation_id, webhook_id, event_id, next_attempt_at)
+      select gen_random_uuid(), organisation_id, unnest(ids), id, now() from told
+      returning webhook_id
+    )
+    select (select coalesce(json_agg(webhook_id), '[]') from due) as "webhookIds"${shown}`)
+  await callWebhooks(tx, rows[0]?.webhookIds ?? [])
+  return [...rows]
+}
+
+// A webhook `w` that a token made is told of `h` only what the token itself may read (API.md §4).
+function maySee(deliveries: SQL): SQL {
+  const ofPost = sql`from ${deliveries} d where d.post_id = (h.subject->>'id')::uuid`
+  return sql`(w.grant_id is null or exists (
+  select from grants g where g.id = w.grant_id and g.organisation_id = w.organisation_id and g.revoked_at is null and (g.channel_ids is null or case
+    when h.type like 'channel.%' then (h.subject->>'id')::uuid = any(g.channel_ids)
+    else not exists (select ${ofPost} and d.channel_id <> all(g.channel_ids))
+      and (h.subject->>'created_by_id' = w.app_id::text or exists (select ${ofPost}))
+    end)))`
+}

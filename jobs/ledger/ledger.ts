@@ -1,0 +1,168 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Tx } from '../../db/client.ts'
+import type { DeliveryError } from '../../db/schema.ts'
+import type { Times } from '../durations.ts'
+import { type TheirPost, tellAll } from './events.ts'
+import { isStopped, isSuspended } from './pause.ts'
+
+// The state machine of deliveries, as the worker moves it: one SQL statement a transition, its guard in the WHERE, the
+// database's clock only. Claiming is in claim.ts, how an attempt ends in settle.ts, what a person orders in orders.ts, what
+// looking for a post finds in reconcile.ts, what a dead worker left in reaper.ts. Locks are taken in one order everywhere:
+// channel, post, deliveries by id.
+
+/** A delivery under this worker's lease, with what is needed to send it. */
+export type Claimed = {
+  id: string
+  organisationId: string
+  postId: string
+  channelId: string
+  publishKey: string
+  prepared: string | null // kept from the try before when something may be out
+  maybeOut: boolean
+  backoffStep: number
+  attemptNo: number
+  leaseToken: string
+  network: string
+  remoteAccount: string
+  credential: Uint8Array
+  credentialVersion: number
+  isSuspect: boolean // it may have ended its worker before
+  text: string
+  media: StoredMedia[]
+}
+
+/** A file of a delivery, as it is stored. */
+export type StoredMedia = {
+  key: string // of db/files/files.ts
+  mime: string
+  bytes: number
+  width: number | null
+  height: number | null
+  durationMs: number | null
+  alt: string
+}
+
+/** How an attempt ended, for its record. */
+export type Ending = { outcome: string; message?: string | null; status?: number | null; reply?: string | null }
+
+/** A duration in milliseconds as an SQL interval. */
+export const ms = (duration: number): SQL => sql`(${duration} * interval '1 millisecond')`
+
+/** Clears a delivery's lease: with it goes every right to write something negative. */
+export const leaseCleared = sql`lease_token = null, lease_owner = null, lease_until = null`
+
+/** `prepared` is made anew on every return, except when it may be out: then only the very same bytes may follow. */
+export const preparedCleared = sql`prepared = case when maybe_out then prepared end`
+
+/**
+ * Renew the leases of `owner` on what it still works on, up to the ceiling of each: 10 minutes after the claim, 30 s after
+ * the intent. What it could not write the end of is left to the reaper.
+ */
+export async function renewLeases(tx: Tx, times: Times, owner: string, deliveryIds: string[]): Promise<void> {
+  if (deliveryIds.length === 0) return
+  await tx.execute(sql`
+    update deliveries d set lease_until = least(now() + ${ms(times.leaseMs)}, case d.state
+      when 'claimed' then a.started_at + ${ms(times.claimedAtMostMs)}
+      else a.intended_at + ${ms(times.sendingAtMostMs)} end)
+    from attempts a
+    where a.delivery_id = d.id and a.no = d.attempt_no and d.lease_owner = ${owner} and d.state in ('claimed', 'sending')
+      and d.id = any(${sql.param(deliveryIds)}::uuid[])`)
+}
+
+/**
+ * Give back what `owner` has claimed and not begun to send: its process stops. A send that was about to begin loses its lease.
+ * Returns the channels, on which others must be woken.
+ */
+export async function releaseClaims(tx: Tx, owner: string): Promise<string[]> {
+  await tx.execute(sql`
+    select p.id from posts p where p.id in (select d.post_id from deliveries d where d.lease_owner = ${owner} and d.state = 'claimed')
+    order by p.id for no key update`)
+  const released = await tx.execute<TheirPost & { channelId: string }>(sql`
+    with settled as (
+      update deliveries set state = 'scheduled', ${preparedCleared}, ${leaseCleared}
+      where lease_owner = ${owner} and state = 'claimed' returning id, attempt_no, channel_id, organisation_id, post_id
+    ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'lost', message: 'Its worker was stopped.' })})
+    select channel_id as "channelId", organisation_id as "organisationId", post_id as "postId" from settled`)
+  await tellAll(tx, [...released])
+  return [...released].map(({ channelId }) => channelId)
+}
+
+/** A delivery that is about to be sent, and what of it. */
+export type Intent = { claimed: Pick<Claimed, 'id' | 'leaseToken'>; prepared: string }
+
+/**
+ * Write down what is about to be sent. Must have committed before the first byte leaves. Answers for each in turn.
+ *
+ * False when the lease is gone or over, or the channel was paused or disconnected meanwhile, or its organisation, its network or
+ * everything was stopped: then nothing may be sent.
+ */
+export async function intend(db: Tx, times: Times, intents: Intent[]): Promise<boolean[]> {
+  const rows = await db.execute<{ id: string }>(sql`
+    with wanted as materialized (
+      select * from unnest(
+        ${sql.param(intents.map(({ claimed }) => claimed.id))}::uuid[],
+        ${sql.param(intents.map(({ claimed }) => claimed.leaseToken))}::uuid[],
+        ${sql.param(intents.map(({ prepared }) => prepared))}::text[]) as w (id, token, prepared)
+    ), locked as materialized (
+      select d.id, w.prepared from wanted w join deliveries d on d.id = w.id
+      join channels c on c.id = d.channel_id left join networks n on n.name = c.network
+      where d.state = 'claimed' and d.lease_token = w.token and d.lease_until > now()
+        and c.status = 'active' and (c.paused_until is null or c.paused_until <= now())
+        and c.paused_at is null and n.paused_at is null and not ${isSuspended} and not ${isStopped}
+      order by d.id for no key update of d skip locked -- whoever has it locked is taking it away
+    ), intended as (
+      update deliveries d set
+        state = 'sending', prepared = l.prepared, first_sent_at = coalesce(d.first_sent_at, now()),
+        lease_until = now() + ${ms(Math.min(times.leaseMs, times.sendingAtMostMs))}
+      from locked l where d.id = l.id
+      returning d.id, d.attempt_no
+    )
+    update attempts a set intended_at = now() from intended i where a.delivery_id = i.id and a.no = i.attempt_no
+    returning a.delivery_id as id`)
+  const intended = new Set([...rows].map(({ id }) => id))
+  return intents.map(({ claimed }) => intended.has(claimed.id))
+}
+
+/** The statement that completes an attempt, once, for the rows of the CTE `settled`. */
+export function endAttempt(settled: SQL, attemptNo: number | SQL, ending: Ending): SQL {
+  const { outcome, message = null, status = null, reply = null } = ending
+  return sql`
+    update attempts a set ended_at = now(), outcome = ${outcome}, message = ${message}, status = ${status}, reply = ${reply}
+    from ${settled} s where a.delivery_id = s.id and a.no = ${attemptNo} and a.ended_at is null`
+}
+
+/** An error as what `deliveries.error` takes. */
+export function json(value: DeliveryError): SQL {
+  return sql`${JSON.stringify(value)}::jsonb`
+}
+
+/** Its channel needs a person. */
+export const heldError: DeliveryError = {
+  code: 'channel_needs_reconnect',
+  message: 'The network no longer accepts this connection.',
+  nextStep: 'Reconnect the channel: the post then goes out by itself.',
+}
+/** Nobody was there to send it. */
+export const missedError: DeliveryError = {
+  code: 'missed',
+  message: 'Its hour was more than a day ago when it could first be sent.',
+  nextStep: 'Send it now or cancel it.',
+}
+/** Its hour passed while an operator had suspended the organisation. */
+export const suspendedError: DeliveryError = {
+  code: 'organisation_suspended',
+  message: 'It could not be sent while your organisation was suspended.',
+  nextStep: 'Send it now or cancel it.',
+}
+/** The same, where an attempt before the suspension may have sent it. */
+export const suspendedMaybeOutError: DeliveryError = {
+  code: 'outcome_unknown',
+  message: 'It may have been sent already; then your organisation was suspended.',
+  nextStep: 'Look at the account yourself, then say whether it is there.',
+}
+/** A day of trying was in vain. */
+export const gaveUpError: DeliveryError = {
+  code: 'gave_up',
+  message: 'It could not be sent for a day.',
+  nextStep: 'Look at the attempts, then retry.',
+}

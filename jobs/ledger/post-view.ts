@@ -1,0 +1,174 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { DeliveryError } from '../../db/schema.ts'
+
+// What callers see of a post and its deliveries (API.md §3), always derived from the ledger. Only for lists, a post keeps the
+// status that it has but for what is being sent (`resting`), and the instant of its last change but for that. The schemas are in
+// server/answers.ts.
+
+export const postStatuses = [
+  'DRAFT',
+  'SCHEDULED',
+  'PUBLISHING',
+  'PUBLISHED',
+  'PARTIALLY_PUBLISHED',
+  'HELD',
+  'FAILED',
+  'NEEDS_REVIEW',
+  'CANCELLED',
+] as const
+export type PostStatus = (typeof postStatuses)[number]
+export type DeliveryStatus = Exclude<PostStatus, 'PARTIALLY_PUBLISHED'>
+
+export type Delivery = {
+  channelId: string
+  network: string
+  status: DeliveryStatus
+  remoteId: string | null
+  url: string | null
+  publishedAt: string | null
+  attempts: number
+  nextAttemptAt: string | null
+  error: DeliveryError | null
+}
+
+/** A text or media of its own on one channel; what is left out is the post's. */
+export type Override = { channelId: string; content?: string | undefined; mediaIds?: string[] | undefined }
+
+export type Post = {
+  id: string
+  type: 'schedule' | 'now' | 'draft'
+  status: PostStatus
+  date: string | null
+  content: string
+  channelIds: string[]
+  mediaIds: string[]
+  overrides: Override[]
+  deliveries: Delivery[]
+  createdBy: { kind: 'member' | 'api_key' | 'app'; id: string; name: string }
+  createdAt: string
+  updatedAt: string
+  version: number
+}
+
+/** A delivery `d` as DeliveryStatus. What may be out already shows as PUBLISHING until somebody knows. */
+const deliveryStatus = sql`case
+  when d.state = 'needs_review' then 'NEEDS_REVIEW'
+  when d.state in ('sending', 'uncertain') or d.maybe_out then 'PUBLISHING'
+  when d.state = 'claimed' then 'SCHEDULED'
+  else upper(d.state::text) end`
+
+/**
+ * SQL: the delivery of this alias is under way. What it shows changes then without a write to its post, so that sends of one post
+ * keep nobody waiting (deliveries_moving is its index).
+ */
+export function isMoving(d: SQL): SQL {
+  return sql`(${d}.state in ('claimed', 'sending', 'uncertain') or (${d}.maybe_out and ${d}.state = 'scheduled'))`
+}
+
+/** SQL: when the delivery of this alias, under way, last changed in what it shows. */
+export function movedAt(d: SQL): SQL {
+  return sql`(
+    select greatest(a.started_at, a.intended_at, a.ended_at) from attempts a
+    where a.delivery_id = ${d}.id and a.no = ${d}.attempt_no)`
+}
+
+/**
+ * Of a post `p`: its status, what posts.told keeps of that (`resting`), its deliveries, when the last that is under way changed
+ * (`moved_at`), and its media, as one lateral row `v`.
+ */
+export const postView = postViewIn({ deliveries: sql`deliveries`, media: sql`post_media` })
+
+/** The same where the rows of its deliveries and its media stand elsewhere: a statement does not see what itself inserts. */
+export function postViewIn({ deliveries, media }: { deliveries: SQL; media: SQL }): SQL {
+  return sql`lateral (select w.*,
+    case when w.status = 'PUBLISHING' and not w.is_begun then 'SCHEDULED' else w.status end as resting
+  from (select
+    case
+      when count(*) = 0 or (bool_or(s.status = 'DRAFT') and bool_and(s.status in ('DRAFT', 'CANCELLED'))) then 'DRAFT'
+      when bool_and(s.status = 'CANCELLED') then 'CANCELLED'
+      when bool_or(s.status = 'NEEDS_REVIEW') then 'NEEDS_REVIEW'
+      when bool_or(s.status = 'HELD') then 'HELD'
+      when bool_or(s.status = 'PUBLISHING')
+        or (bool_or(s.status = 'SCHEDULED') and bool_or(s.status in ('PUBLISHED', 'FAILED'))) then 'PUBLISHING'
+      when bool_or(s.status = 'SCHEDULED') then 'SCHEDULED'
+      when bool_or(s.status = 'PUBLISHED') and bool_or(s.status = 'FAILED') then 'PARTIALLY_PUBLISHED'
+      when bool_or(s.status = 'FAILED') then 'FAILED'
+      else 'PUBLISHED'
+    end as status,
+    bool_or(s.status in ('PUBLISHED', 'FAILED')) as is_begun,
+    max(s.moved_at) as moved_at,
+    coalesce(json_agg(json_build_object(
+      'channelId', s.channel_id, 'network', s.network, 'status', s.status, 'remoteId', s.remote_id, 'url', s.remote_url,
+      'publishedAt', s.published_at, 'attempts', s.attempt_no, 'nextAttemptAt', s.next_attempt_at, 'error', s.error
+    ) order by s.position, s.id) filter (where s.id is not null), '[]') as deliveries,
+    coalesce(json_agg(json_strip_nulls(json_build_object(
+      'channelId', s.channel_id, 'content', s.content, 'mediaIds', s.media_ids
+    )) order by s.position, s.id) filter (where coalesce(s.content, s.media_ids::text) is not null), '[]') as overrides,
+    (select coalesce(json_agg(m.media_id order by m.position), '[]') from ${media} m
+      where m.post_id = p.id and m.organisation_id = p.organisation_id) as media
+  from (
+    select d.*, c.network, ${deliveryStatus} as status, case when ${isMoving(sql`d`)} then ${movedAt(sql`d`)} end as moved_at
+    from ${deliveries} d join channels c on c.id = d.channel_id
+    where d.post_id = p.id and d.organisation_id = p.organisation_id
+  ) s) w
+) v`
+}
+
+/** SQL: what PostRow has, of a post `p` and its view `v`. */
+export const postColumns = postColumnsAt(sql`greatest(p.updated_at, v.moved_at)`)
+
+/** The same of a post that changes at this instant. */
+export function postColumnsAt(updatedAt: SQL): SQL {
+  return sql`p.id, p.type, v.status, p.date, p.content, p.version, p.created_by_kind, p.created_by_id, p.created_by_name,
+    p.created_at, ${updatedAt} as updated_at, v.deliveries, v.overrides, v.media`
+}
+
+/** A row of `select postColumns from posts p, postView`. */
+export type PostRow = {
+  id: string
+  type: Post['type']
+  status: PostStatus
+  date: string | null
+  content: string
+  version: number
+  created_by_kind: Post['createdBy']['kind']
+  created_by_id: string
+  created_by_name: string
+  created_at: string
+  updated_at: string
+  deliveries: Delivery[]
+  overrides: Override[]
+  media: string[]
+}
+
+/** A row of `postView` as callers see it: instants in ISO 8601, `channelIds` without those cancelled. */
+export function showPost(row: PostRow): Post {
+  const channelIds = row.deliveries
+    .filter(({ status }) => status !== 'CANCELLED' || row.status === 'CANCELLED')
+    .map(({ channelId }) => channelId)
+  return {
+    id: row.id,
+    type: row.type,
+    status: row.status,
+    date: iso(row.date),
+    content: row.content,
+    channelIds,
+    mediaIds: row.media,
+    overrides: row.overrides.filter(({ channelId }) => channelIds.includes(channelId)),
+    deliveries: row.deliveries.map((delivery) => ({
+      ...delivery,
+      publishedAt: iso(delivery.publishedAt),
+      nextAttemptAt:
+        delivery.status === 'SCHEDULED' || delivery.status === 'PUBLISHING' ? iso(delivery.nextAttemptAt) : null,
+    })),
+    createdBy: { kind: row.created_by_kind, id: row.created_by_id, name: row.created_by_name },
+    createdAt: iso(row.created_at),
+    updatedAt: iso(row.updated_at),
+    version: row.version,
+  }
+}
+
+/** PostgreSQL's spelling of an instant, in ours: ISO 8601, UTC, milliseconds. */
+export function iso<T extends string | null>(value: T): T {
+  return (value === null ? null : new Date(value).toISOString()) as T
+}

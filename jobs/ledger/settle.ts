@@ -1,0 +1,196 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Db, Tx } from '../../db/client.ts'
+import type { DeliveryError } from '../../db/schema.ts'
+import type { Times } from '../durations.ts'
+import type { Publication } from '../networks/network.ts'
+import { tell, tellAll, tellOfChannel } from './events.ts'
+import {
+  type Claimed,
+  type Ending,
+  endAttempt,
+  gaveUpError,
+  json,
+  leaseCleared,
+  ms,
+  preparedCleared,
+} from './ledger.ts'
+import { wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './wake-ups.ts'
+
+// How an attempt ends: the second half of the state machine that begins in ledger.ts. Each locks the post before the
+// delivery, and what the post has become is told in the same transaction.
+
+/** That a delivery is out there, and how we know: the network's answer to `attemptNo`, a reading, or a person's word. */
+export type Proof = Pick<Claimed, 'id' | 'organisationId' | 'postId' | 'attemptNo'> & {
+  publication: Publication
+  evidence: 'answered' | 'found' | 'person'
+}
+
+/**
+ * Record that posts are out there, and tell of them. Proof is accepted from anyone, at any time, whoever holds the lease
+ * by now. It was published when it was sent. Answers how long after its hour each was recorded, in milliseconds, by id; without those that were already.
+ *
+ * Throws a unique violation (23505) when a `remoteId` is recorded for another delivery of the channel: then it is not ours.
+ */
+export async function recordPublished(tx: Tx, proofs: Proof[]): Promise<Map<string, number>> {
+  const column = <T>(of: (proof: Proof) => T) => sql.param(proofs.map(of))
+  // In a group nobody waits long for somebody else's lock: each is then recorded alone.
+  if (proofs.length > 1) await tx.execute(sql`select set_config('lock_timeout', '200ms', true)`)
+  await tx.execute(sql`
+    select p.id from posts p where p.id = any(${column(({ postId }) => postId)}::uuid[]) order by p.id for no key update`)
+  const rows = await tx.execute<{ id: string; lateMs: number }>(sql`
+    with proof as materialized (
+      select * from unnest(
+        ${column(({ id }) => id)}::uuid[], ${column(({ attemptNo }) => attemptNo)}::integer[],
+        ${column(({ evidence }) => evidence)}::evidence[], ${column(({ publication }) => publication.remoteId)}::text[],
+        ${column(({ publication }) => publication.url)}::text[], ${column(({ publication }) => publication.status ?? null)}::integer[],
+        ${column(({ publication }) => publication.reply ?? null)}::text[]
+      ) as p (id, attempt_no, evidence, remote_id, url, status, reply), lateral (
+        select max(a.intended_at) as sent_at from attempts a where a.delivery_id = p.id and a.no <= p.attempt_no
+      ) as intent
+    ), locked as materialized (
+      select d.id from deliveries d join proof p using (id) where d.state <> 'published' order by d.id for no key update of d
+    ), published as (
+      update deliveries d set
+        state = 'published', published_at = coalesce(p.sent_at, now()), evidence = p.evidence, remote_id = p.remote_id, remote_url = p.url,
+        maybe_out = false, next_attempt_at = null, look_at = null, look_token = null, absent_at = null, error = null, ${leaseCleared}
+      from locked join proof p using (id) where d.id = locked.id
+      returning d.id, now() - d.due_at as late, p.evidence, p.attempt_no, p.status, p.reply
+    ), overtaken as (
+      update attempts a set ended_at = now(), outcome = 'lost', message = 'An earlier attempt proved to be out.'
+      from published p where a.delivery_id = p.id and a.no > p.attempt_no and a.ended_at is null
+    ), ended as (
+      update attempts a set ended_at = coalesce(a.ended_at, now()), found_at = case when p.evidence = 'found' then now() end,
+        outcome = case when a.ended_at is null then 'published' else a.outcome end,
+        status = case when a.ended_at is null then p.status else a.status end,
+        reply = case when a.ended_at is null then p.reply else a.reply end
+      from published p where a.delivery_id = p.id and a.no = p.attempt_no and (a.ended_at is null or p.evidence = 'found')
+    )
+    select id, extract(epoch from late)::float8 * 1000 as "lateMs" from published`)
+  await tellAll(tx, proofs)
+  return new Map([...rows].map(({ id, lateMs }) => [id, lateMs]))
+}
+
+/**
+ * Surely not sent, and may pass: scheduled again `waitMs` from now, the channel paused as long when the network asked for it.
+ * A day after its hour it has failed instead (`gave_up`; needs_review where something may be out).
+ */
+export async function postpone(
+  db: Db,
+  times: Times,
+  claimed: Claimed,
+  wait: { waitMs: number; countsAsStep: boolean; pausesChannel: boolean; error: DeliveryError | null },
+  ending: Ending,
+): Promise<void> {
+  const over = sql`d.due_at < now() - ${ms(times.giveUpMs)}`
+  const statement = sql`
+    with channel as (
+      select id from channels where id = ${claimed.channelId} and ${wait.pausesChannel} for no key update
+    ), paused as (
+      update channels c set paused_until = greatest(c.paused_until, now() + ${ms(wait.waitMs)}) from channel where c.id = channel.id
+    ), ${lockedPost(claimed.id, channelFirst)}, settled as (
+      update deliveries d set
+        state = case when not ${over} then 'scheduled'::delivery_state when maybe_out then 'needs_review' else 'failed' end,
+        error = case when ${over} then ${json(gaveUpError)} else ${wait.error === null ? sql`d.error` : json(wait.error)} end,
+        next_attempt_at = case when not ${over} then now() + ${ms(wait.waitMs)} end,
+        backoff_step = backoff_step + ${wait.countsAsStep ? 1 : 0}, crash_count = ${ending.outcome === 'lost' ? sql`d.crash_count` : 0}, ${preparedCleared}, ${leaseCleared}
+      from post where d.post_id = post.id and ${isOurs(claimed)}
+      returning d.id
+    )
+    ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`
+  await db.transaction(async (tx) => {
+    await tx.execute(statement)
+    await tell(tx, claimed.organisationId, [claimed.postId])
+    // At once: its worker goes on down the channel by itself.
+    if (wait.waitMs > 0) await wakeAtDue(tx, [claimed.id])
+    await makeWay(tx, claimed)
+  })
+}
+
+/** Surely not sent, and will not pass: failed, or put before a person where something may be out. */
+export async function fail(db: Db, claimed: Claimed, error: DeliveryError, ending: Ending): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`
+    with ${lockedPost(claimed.id)}, settled as (
+      update deliveries d set
+        state = case when maybe_out then 'needs_review'::delivery_state else 'failed' end,
+        error = ${json(error)}, crash_count = 0, ${preparedCleared}, ${leaseCleared}
+      from post where d.post_id = post.id and ${isOurs(claimed)} returning d.id
+    )
+    ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`)
+    await tell(tx, claimed.organisationId, [claimed.postId])
+    await makeWay(tx, claimed)
+  })
+}
+
+/**
+ * The network no longer accepts the credential: held, and the channel needs a person. But only while the version that was
+ * refused is still the current one; refreshed or reconnected meanwhile, the delivery is simply scheduled again.
+ */
+export async function hold(db: Db, claimed: Claimed, error: DeliveryError, ending: Ending): Promise<void> {
+  await db.transaction(async (tx) => {
+    const broken = await tx.execute(sql`
+    with channel as (
+      select id, credential_version = ${claimed.credentialVersion} as current from channels
+      where id = ${claimed.channelId} for no key update
+    ), broken as (
+      update channels c set status = 'needs_reconnect' from channel
+      where c.id = channel.id and channel.current and c.status = 'active'
+      returning c.id
+    ), ${lockedPost(claimed.id, channelFirst)}, settled as (
+      update deliveries d set
+        state = case when not c.current then 'scheduled'::delivery_state when maybe_out then 'needs_review' else 'held' end,
+        error = case when c.current then ${json(error)} end, crash_count = 0, ${preparedCleared}, ${leaseCleared}
+      from channel c, post where d.post_id = post.id and ${isOurs(claimed)} returning d.id
+    ), ended as (${endAttempt(sql`settled`, claimed.attemptNo, ending)})
+    select id from broken`)
+    if (broken.length > 0) await tellOfChannel(tx, claimed.organisationId, claimed.channelId, 'channel.needs_reconnect')
+    await tell(tx, claimed.organisationId, [claimed.postId])
+    await makeWay(tx, claimed)
+  })
+}
+
+/**
+ * Something may be out there, and nobody knows: uncertain, to be looked for `lookAfterMs` after the intent. What is behind it
+ * on its channel is woken.
+ */
+export async function doubt(
+  db: Db,
+  claimed: Claimed,
+  lookAfterMs: number,
+  error: DeliveryError,
+  ending: Ending,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`
+      with settled as (
+        update deliveries d set
+          state = 'uncertain', maybe_out = true, error = ${json(error)}, look_token = null, absent_at = null,
+          look_at = (select a.intended_at + ${ms(lookAfterMs)} from attempts a where a.delivery_id = d.id and a.no = d.attempt_no),
+          crash_count = 0, ${leaseCleared}
+        where ${isOurs(claimed)} and d.state = 'sending' returning d.id
+      )
+      ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`)
+    await wakeLook(tx, [claimed.id])
+    await wakeChannels(tx, [claimed.channelId])
+    await makeWay(tx, claimed)
+  })
+}
+
+/** Deliveries that may have ended their worker go one at a time: the end of one is the next one's turn. */
+export async function makeWay(tx: Tx, { isSuspect }: Pick<Claimed, 'isSuspect'>): Promise<void> {
+  if (isSuspect) await wakeSuspect(tx)
+}
+
+// Always true, and known only when the CTE `channel` has been read: it is locked before the post.
+const channelFirst = sql`(select count(*) from channel) >= 0`
+
+/** The CTE `post`: that of a delivery, locked. Whatever reads it waits for the lock. */
+export function lockedPost(deliveryId: string, first: SQL = sql`true`): SQL {
+  return sql`post as materialized (
+    select p.id from posts p
+    where p.id = (select o.post_id from deliveries o where o.id = ${deliveryId}) and ${first} for no key update of p)`
+}
+
+function isOurs({ id, leaseToken }: Claimed): SQL {
+  return sql`d.id = ${id} and d.lease_token = ${leaseToken} and d.state in ('claimed', 'sending')`
+}

@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
+import type { Logger } from 'pino'
+import { Gauge, type Registry } from 'prom-client'
+import type { Db } from '../../db/client.ts'
+import { isFree } from '../ledger/pause.ts'
+
+const ReadAgainMs = 10_000
+const ReadWithinMs = 5000 // common scrapers wait for ten seconds
+
+/** What the database says of the whole installation: every process that is asked says the same. */
+type Figures = {
+  due: number
+  overdueSeconds: number
+  claimed: number
+  sending: number
+  uncertain: number
+  held: number
+  needsReview: number
+  workersAlive: number
+  heartbeatSeconds: number | null // null: no worker is known
+  paused: number
+  restored: number
+  networksPaused: number
+}
+
+/**
+ * Let `registry` say what the ledger holds. It is read when somebody asks, at most once in ten seconds; while it cannot
+ * be read, its figures are absent and `punctual_ledger_readable` is 0.
+ */
+export function watchLedger(registry: Registry, db: Db, log: Logger): void {
+  const ledger = reading(db, log)
+  const gauge = (name: string, help: string, figure: (ledger: Figures) => number | null) =>
+    new Gauge({
+      ...{ name, help, registers: [registry] },
+      async collect() {
+        const read = await ledger()
+        const value = read && figure(read)
+        if (value === null) this.remove()
+        else this.set(value)
+      },
+    })
+  const gauges = (name: string, help: string, label: string, figures: (ledger: Figures) => Record<string, number>) =>
+    new Gauge({
+      ...{ name, help, labelNames: [label], registers: [registry] },
+      async collect() {
+        this.reset()
+        const read = await ledger()
+        for (const [value, figure] of Object.entries(read ? figures(read) : {})) this.set({ [label]: value }, figure)
+      },
+    })
+  gauges(
+    'punctual_deliveries',
+    `Deliveries that are under way, should be or wait for a person, by state; \`due\` are scheduled ones whose hour has come, counted to ${CountAtMost}`,
+    'state',
+    ({ due, claimed, sending, uncertain, held, needsReview }) => ({
+      ...{ due, claimed, sending, uncertain, held },
+      needs_review: needsReview,
+    }),
+  )
+  gauge(
+    'punctual_overdue_oldest_seconds',
+    'How long the oldest delivery has been due on a channel that could take it; 0 when none is',
+    ({ overdueSeconds }) => overdueSeconds,
+  )
+  gauge('punctual_workers_alive', 'Workers whose last heartbeat is at most 30 s old', (read) => read.workersAlive)
+  gauge(
+    'punctual_worker_heartbeat_oldest_seconds',
+    'Age of the last heartbeat of the worker that has been silent longest and is not known to have ended',
+    ({ heartbeatSeconds }) => heartbeatSeconds,
+  )
+  gauges(
+    'punctual_claims_stopped',
+    'Whether nothing is sent in the whole installation: paused by an operator, or a restored backup that nobody resumed',
+    'reason',
+    ({ paused, restored }) => ({ paused, restored }),
+  )
+  gauge('punctual_networks_paused', 'Networks that an operator paused', ({ networksPaused }) => networksPaused)
+  new Gauge({
+    name: 'punctual_ledger_readable',
+    help: 'Whether the figures of the ledger could be read from the database',
+    registers: [registry],
+    async collect() {
+      this.set((await ledger()) ? 1 : 0)
+    },
+  })
+}
+
+function reading(db: Db, log: Logger): () => Promise<Figures | null> {
+  let last: Promise<Figures | null> | null = null
+  return () => {
+    if (last) return last
+    const begun = readLedger(db).catch((error: unknown) => {
+      log.warn({ err: error }, 'the ledger cannot be read for the metrics')
+      return null
+    })
+    // Only from its end on: readings that wait for a connection must not pile up.
+    void begun.then(() => setTimeout(() => (last = null), ReadAgainMs).unref())
+    last = Promise.race([begun, sleep(ReadWithinMs, null, { ref: false })])
+    return last
+  }
+}
+
+const CountAtMost = 100_000 // after a long standstill; more would take longer than it is worth
+
+// Each part goes by a partial index, so a million posts that wait for their hour cost nothing. No parameters: the
+// statement is planned for what the tables hold now.
+async function readLedger(db: Db): Promise<Figures> {
+  const [read] = await db.execute<Figures>(sql`
+    with waiting as (
+      select channel_id, min(ready_at) as since, count(*) as n from (
+        select channel_id, ready_at from deliveries where state = 'scheduled' and ready_at <= now()
+        order by ready_at limit ${sql.raw(String(CountAtMost))}
+      ) due group by channel_id
+    ), free as (
+      select greatest(w.since, c.paused_until) as since
+      from waiting w join channels c on c.id = w.channel_id left join networks n on n.name = c.network
+      where ${isFree}
+    ), under_way as (
+      select count(*) filter (where state = 'claimed') as claimed, count(*) filter (where state = 'sending') as sending
+      from deliveries where state in ('claimed', 'sending')
+    ), for_a_person as (
+      select count(*) filter (where state = 'held') as held, count(*) filter (where state = 'needs_review') as needs_review
+      from deliveries where state in ('held', 'needs_review')
+    ), at_work as (
+      select count(*) filter (where seen_at > now() - interval '30 s') as alive, min(seen_at) as silent_since
+      from workers where gone_at is null
+    )
+    select
+      coalesce((select sum(n) from waiting), 0)::int as due,
+      coalesce((select extract(epoch from now() - min(since)) from free), 0)::float8 as "overdueSeconds",
+      claimed::int, sending::int, held::int, needs_review::int as "needsReview",
+      (select count(*) from deliveries where state = 'uncertain')::int as uncertain,
+      alive::int as "workersAlive", extract(epoch from now() - silent_since)::float8 as "heartbeatSeconds",
+      (paused_at is not null)::int as paused, (restored_at is not null)::int as restored,
+      (select count(*) from networks where paused_at is not null)::int as "networksPaused"
+    from under_way, for_a_person, at_work, installation`)
+  return read!
+}

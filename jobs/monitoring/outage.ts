@@ -1,0 +1,30 @@
+import type { Logger } from 'pino'
+import { isDatabaseAway } from '../../db/client.ts'
+import { explained } from '../../db/startup-error.ts'
+
+/** The database is away, or is not: one line of the log at each change, whoever in the process notices it first. */
+export class Outage {
+  readonly #log: Logger
+  #since: number | null = null
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  /** Whether `error` says that the database is away. */
+  hasBegunWith(error: unknown): boolean {
+    if (!isDatabaseAway(error)) return false
+    if (this.#since === null) {
+      this.#since = performance.now()
+      this.#log.warn({ reason: explained(error) }, 'the database is away; it is tried again until it is back')
+    }
+    return true
+  }
+
+  /** The database has answered. */
+  isOver(): void {
+    if (this.#since === null) return
+    this.#log.info({ afterMs: Math.round(performance.now() - this.#since) }, 'the database is back')
+    this.#since = null
+  }
+}

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import type { Db } from '../../../db/client.ts'
+import { type ChannelLimits, feedItems } from '../../../db/schema.ts'
+import { ConnectError, type ConnectedAccount, type Network } from '../network.ts'
+
+const NameLength = 100
+const Limits: ChannelLimits = {
+  textLength: 5000,
+  textUnit: 'characters',
+  mediaCount: 10,
+  mediaTypes: [
+    'image/jpeg',
+    'image/png',
+    'image/gif',
+    'image/webp',
+    'image/avif',
+    'video/mp4',
+    'video/webm',
+    'video/quicktime',
+  ],
+}
+
+const Prepared = z.object({
+  content: z.string(),
+  media: z.array(
+    z.object({
+      url: z.string(),
+      mime: z.string(),
+      bytes: z.number(),
+      alt: z.string(),
+      width: z.number().nullable(),
+      height: z.number().nullable(),
+    }),
+  ),
+})
+
+/** Our own network: what is published is a row, which the web process shows as Atom, JSON Feed and a page. */
+export function feed({ db, appUrl }: { db: Db; appUrl: string }): Network {
+  return {
+    name: 'Feed',
+    repeatedSend: 'keyed',
+    verifiedAgainst: 'itself, and readers from npm: feedsmith, libxml2',
+    pageOf: (channelId) => `${appUrl}/feeds/${channelId}`,
+    connecting: { by: 'form', connect: async ({ name = '' }, _, account) => aFeed(name.trim(), account) },
+    prepare: async ({ text, media }) => {
+      const kept = media.map(({ url, mime, bytes, alt, width, height }) => ({ url, mime, bytes, alt, width, height }))
+      return { content: text, media: kept } satisfies z.infer<typeof Prepared>
+    },
+    send: async ({ publishKey, prepared }, { organisationId, channelId }) => {
+      const item = { id: publishKey, organisationId, channelId, ...Prepared.parse(prepared) }
+      await db.insert(feedItems).values(item).onConflictDoNothing()
+      return { remoteId: publishKey, url: `${appUrl}/feeds/${channelId}/${publishKey}` }
+    },
+  }
+}
+
+function aFeed(name: string, remoteAccount: string = randomUUID()): ConnectedAccount {
+  if (!name) throw new ConnectError('Give the feed a name.', { field: 'name' })
+  if (name.length > NameLength)
+    throw new ConnectError(`A name has at most ${NameLength} characters.`, { field: 'name' })
+  return {
+    remoteAccount,
+    name,
+    handle: null,
+    url: null,
+    pictureUrl: null,
+    limits: Limits,
+    credential: {},
+  }
+}
+
+export type FeedItem = {
+  id: string // a UUID
+  url: string
+  content: string
+  publishedAt: Date
+  media: { url: string; mime: string; bytes: number; alt: string }[]
+}
+
+/** A feed channel as the world reads it: `id` is the channel's, `items` come newest first. */
+export type Feed = { id: string; name: string; pageUrl: string; items: FeedItem[]; connectedAt: Date }
+
+const TitleLength = 80
+
+/** `feed` as Atom (RFC 4287), `selfUrl` being where it is served: application/atom+xml. */
+export function atomOf(feed: Feed, selfUrl: string): string {
+  const updated = feed.items[0]?.publishedAt ?? feed.connectedAt
+  return `<?xml version="1.0" encoding="utf-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom">
+<id>urn:uuid:${xml(feed.id)}</id>
+<title>${xml(feed.name)}</title>
+<updated>${updated.toISOString()}</updated>
+<author><name>${xml(feed.name)}</name></author>
+<link rel="self" type="application/atom+xml" href="${xml(selfUrl)}"/>
+<link rel="alternate" type="text/html" href="${xml(feed.pageUrl)}"/>
+${feed.items.map(entryOf).join('')}</feed>
+`
+}
+
+/** `feed` as JSON Feed 1.1 (https://www.jsonfeed.org/version/1.1/), `selfUrl` being where it is served: application/feed+json. */
+export function jsonFeedOf(feed: Feed, selfUrl: string): string {
+  return JSON.stringify({
+    version: 'https://jsonfeed.org/version/1.1',
+    title: feed.name,
+    home_page_url: feed.pageUrl,
+    feed_url: selfUrl,
+    authors: [{ name: feed.name }],
+    items: feed.items.map((item) => ({
+      id: `urn:uuid:${item.id}`,
+      url: item.url,
+      content_text: item.content,
+      content_html: htmlOf(item),
+      date_published: item.publishedAt.toISOString(),
+      attachments: item.media.map(({ url, mime, bytes, alt }) => ({
+        url,
+        mime_type: mime,
+        size_in_bytes: bytes,
+        ...(alt ? { title: alt } : {}),
+      })),
+    })),
+  })
+}
+
+function entryOf(item: FeedItem): string {
+  const at = item.publishedAt.toISOString()
+  const enclosures = item.media.map(
+    ({ url, mime, bytes, alt }) =>
+      `<link rel="enclosure" type="${xml(mime)}" length="${bytes}" title="${xml(alt)}" href="${xml(url)}"/>\n`,
+  )
+  return `<entry>
+<id>urn:uuid:${xml(item.id)}</id>
+<title>${xml(titleOf(item))}</title>
+<published>${at}</published>
+<updated>${at}</updated>
+<link rel="alternate" type="text/html" href="${xml(item.url)}"/>
+${enclosures.join('')}<content type="html">${xml(htmlOf(item))}</content>
+</entry>
+`
+}
+
+function titleOf({ content, media }: FeedItem): string {
+  const title = content.trim().split('\n', 1)[0] || media.find(({ alt }) => alt)?.alt || 'Untitled'
+  const characters = Array.from(title)
+  return characters.length > TitleLength ? `${characters.slice(0, TitleLength - 1).join('')}…` : title
+}
+
+function htmlOf({ content, media }: FeedItem): string {
+  const paragraphs = content.split(/\n{2,}/).map((paragraph) => `<p>${xml(paragraph).replaceAll('\n', '<br>')}</p>`)
+  const shown = media.map(({ url, mime, alt }) =>
+    mime.startsWith('image/')
+      ? `<p><img src="${xml(url)}" alt="${xml(alt)}"></p>`
+      : `<p><video src="${xml(url)}" controls></video></p>`,
+  )
+  return [...(content ? paragraphs : []), ...shown].join('\n')
+}
+
+// What XML 1.0 §2.2 has no way to write is left out; the rest is right in HTML as well.
+function xml(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll('\r', '&#13;')
+}

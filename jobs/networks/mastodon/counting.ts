@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import type { TextRule } from '../text.ts'
+
+const CharactersOfALink = 23 // Mastodon's, of every link and in every version
+
+/** What `/api/v1/instance` and `/api/v2/instance` say of the server's software. */
+export const Software = {
+  version: z.string().optional().catch(undefined), // "4.5.2", "2.7.2 (compatible; Pleroma 2.10.0)"
+  source_url: z.string().optional().catch(undefined), // of the second version only
+}
+
+type Counting = Pick<TextRule, 'urlsCountAs' | 'shortensUrls'>
+
+/**
+ * How a server counts links in the length of a text. `reserved` is its `characters_reserved_per_url`.
+ *
+ * Only Mastodon and its forks count by it. Pleroma and Akkoma say that they count characters, and do. GoToSocial says 25 and
+ * counts characters. Of all others (Hollo says 256) nothing is known: a link counts there in full, and at least as `reserved`.
+ */
+export function linkCounting(
+  { version = '', source_url = '' }: { version?: string | undefined; source_url?: string | undefined },
+  reserved: number | undefined,
+): Counting {
+  if (/gotosocial/i.test(source_url) || /\b(pleroma|akkoma|gotosocial)\b/i.test(version)) return {}
+  const isMastodon = /^[2-9]\.\d+\.\d+[^()]*$/.test(version) && /\/mastodon(\/|$)/i.test(source_url)
+  if (isMastodon && reserved === CharactersOfALink) return { urlsCountAs: CharactersOfALink, shortensUrls: true }
+  return { urlsCountAs: Math.max(CharactersOfALink, reserved ?? 0) }
+}

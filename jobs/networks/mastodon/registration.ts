@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import type { Answer, Outbound } from '../../outbound/outbound.ts'
+import { type ConnectAccess, ConnectError } from '../network.ts'
+import { bodyOf, RemoteId } from '../verdict.ts'
+
+/** What we ask for. */
+export const Scopes = 'read:accounts read:statuses write:media write:statuses'
+
+const Secret = z.string().max(4000)
+const App = z.object({ client_id: RemoteId, client_secret: Secret })
+const Problem = z.object({ error: z.string() })
+const Registration = z.object({
+  clientId: z.string(),
+  clientSecret: z.string(),
+  redirectUri: z.string(),
+  scopes: z.string(),
+})
+
+/** Our app at a server. */
+export type Client = Pick<z.infer<typeof Registration>, 'clientId' | 'clientSecret'>
+
+/**
+ * Our app at `instance`: the one that is kept, or a new one where there is none, it was made for something else, or the
+ * server refuses it. `field` is that of the form. https://docs.joinmastodon.org/methods/apps/#create
+ */
+export async function registrationAt(
+  instance: string,
+  redirectUri: string,
+  field: string,
+  { outbound, registrations }: ConnectAccess,
+): Promise<Client> {
+  const { data: kept } = Registration.safeParse(await registrations.of(instance))
+  const isRight = kept?.redirectUri === redirectUri && kept.scopes === Scopes
+  if (isRight && !(await isRefused(instance, kept, outbound))) return kept
+  const client = await register(instance, redirectUri, field, outbound)
+  await registrations.keep(instance, { ...client, redirectUri, scopes: Scopes })
+  return client
+}
+
+/** Whether a token endpoint does not know the client (RFC 6749 §5.2). */
+export function isUnknownClient(answer: Answer): boolean {
+  return answer.status === 401 || Problem.safeParse(bodyOf(answer)).data?.error === 'invalid_client'
+}
+
+// A consent page shows such a refusal to the person alone, so the token endpoint is asked: for a token of the app itself, that
+// is of no account. A server without this grant says so only to a client that it knows, or leaves it open.
+async function isRefused(instance: string, { clientId, clientSecret }: Client, outbound: Outbound): Promise<boolean> {
+  const grant = { grant_type: 'client_credentials', scope: 'read:statuses' }
+  const form = new URLSearchParams({ ...grant, client_id: clientId, client_secret: clientSecret })
+  return isUnknownClient(await outbound.post(`${instance}/oauth/token`, { form }))
+}
+
+async function register(instance: string, redirectUri: string, field: string, outbound: Outbound): Promise<Client> {
+  const answer = await outbound.post(`${instance}/api/v1/apps`, {
+    form: new URLSearchParams({ client_name: 'Punctual', redirect_uris: redirectUri, scopes: Scopes }),
+  })
+  const host = new URL(instance).host
+  const elsewhere = answer.headers.location
+  if (answer.status >= 300 && answer.status < 400 && elsewhere && URL.canParse(elsewhere, instance)) {
+    const there = new URL(elsewhere, instance)
+    throw new ConnectError(`${host} sends us on to ${there.host}. Type ${there.origin} if that is your server.`, {
+      field,
+    })
+  }
+  const app = App.safeParse(bodyOf(answer))
+  if (answer.ok && app.success) return { clientId: app.data.client_id, clientSecret: app.data.client_secret }
+  throw new ConnectError(`${host} does not answer like a Mastodon server (status ${answer.status}).`, { field })
+}

@@ -1,0 +1,105 @@
+import { sql } from 'drizzle-orm'
+import type { Logger } from 'pino'
+import type { Db } from '../../db/client.ts'
+import type { Files } from '../../db/files/files.ts'
+import { type KeyRing, open, type Place, seal } from '../../db/sealed.ts'
+import type { Times } from '../durations.ts'
+import type { WorkerMetrics } from '../monitoring/metrics.ts'
+import type { Outage } from '../monitoring/outage.ts'
+import type { Tally } from '../monitoring/tally.ts'
+import { type Credential, type Network, PublishError, type Session } from '../networks/network.ts'
+import type { Networks } from '../networks/registry.ts'
+import type { Outbound } from '../outbound/outbound.ts'
+
+/** What a worker has, the same for every task. */
+export type Deps = {
+  db: Db
+  refreshing: Db // connections that may be held while a network is asked for a new credential
+  owner: string // the id of this worker's pool, which leases carry
+  times: Times
+  networks: Networks
+  outbound: Outbound
+  ring: KeyRing
+  files: Files
+  appUrl: string
+  metrics: WorkerMetrics
+  log: Logger
+  outage: Outage // one for the process: whoever notices first says it
+  tally: Tally
+  at: (point: Point) => void // told of each point at which a process may end; tests end it there
+}
+
+/** Where a process that ends leaves something behind: the crash points of docs/faults.md. */
+export type Point =
+  | 'woken'
+  | 'claimed'
+  | 'prepared'
+  | 'intended'
+  | 'answered'
+  | 'settled'
+  | 'refreshed'
+  | 'reaping'
+  | 'looking'
+
+/** A channel with its credential still sealed, as it was when the delivery was claimed. */
+export type SealedChannel = {
+  organisationId: string
+  channelId: string
+  network: string
+  remoteAccount: string
+  credential: Uint8Array
+  credentialVersion: number
+}
+
+/** Count a post that was recorded `lateMs` after its hour. */
+export function notePublished({ tally, metrics }: Deps, network: string, lateMs: number): void {
+  tally.published(lateMs)
+  metrics.published(network, lateMs)
+}
+
+/** What the network of a channel is given: the credential opened for this use only. */
+export function openSession(deps: Deps, channel: SealedChannel, signal: AbortSignal): Session {
+  const { organisationId, channelId, remoteAccount } = channel
+  const credential = JSON.parse(open(deps.ring, credentialPlace(channel), channel.credential)) as Credential
+  return { organisationId, channelId, remoteAccount, credential, outbound: deps.outbound, signal }
+}
+
+/** Where a channel's credential is sealed. */
+export function credentialPlace({ channelId, organisationId }: { channelId: string; organisationId: string }): Place {
+  return { table: 'channels', id: channelId, organisationId, field: 'credential' }
+}
+
+/**
+ * Get a new credential for the one that was refused, alone in the installation, and return the channel with it.
+ *
+ * Refreshed meanwhile by somebody else, that one is returned. Null when the network has no refresh: the channel
+ * needs a person. Throws PublishError `reconnect` when the refresh is refused; any other error may pass.
+ */
+export async function refreshed<C extends SealedChannel>(deps: Deps, network: Network, refused: C): Promise<C | null> {
+  if (!network.refresh) return null
+  const { refresh } = network
+  return deps.refreshing.transaction(async (tx) => {
+    // Not the row's lock: claims and settlements of the channel must not wait for the network.
+    await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`refresh ${refused.channelId}`}, 0))`)
+    const [current] = await tx.execute<{ credential: Uint8Array | null; version: number }>(sql`
+      select credential, credential_version as version from channels
+      where id = ${refused.channelId} and organisation_id = ${refused.organisationId}`)
+    if (!current?.credential) throw new PublishError('reconnect', 'The channel was disconnected.')
+    if (current.version !== refused.credentialVersion)
+      return { ...refused, credential: current.credential, credentialVersion: current.version }
+    const session = openSession(deps, refused, AbortSignal.timeout(deps.times.sendMs))
+    const fresh = await refresh(session.credential, session).catch((error: unknown) => {
+      deps.metrics.refreshed(refused.network, false)
+      throw error
+    })
+    deps.at('refreshed')
+    const credential = seal(deps.ring, credentialPlace(refused), JSON.stringify(fresh))
+    const credentialVersion = current.version + 1
+    await tx.execute(sql`
+      update channels set credential = ${credential}, credential_version = ${credentialVersion}
+      where id = ${refused.channelId} and organisation_id = ${refused.organisationId}`)
+    deps.metrics.refreshed(refused.network, true)
+    deps.log.info({ organisation: refused.organisationId, channel: refused.channelId }, 'credential refreshed')
+    return { ...refused, credential, credentialVersion }
+  })
+}

@@ -1,0 +1,297 @@
+import { sql } from 'drizzle-orm'
+import { isDatabaseAway, isPassing, sqlStateOf } from '../../db/client.ts'
+import { FileNotFound, isFileStorageAway } from '../../db/files/files.ts'
+import { backoff } from '../durations.ts'
+import { type Claimed, type Ending, type Intent, intend } from '../ledger/ledger.ts'
+import { doubt, fail, hold, makeWay, type Proof, postpone, recordPublished } from '../ledger/settle.ts'
+import { type Content, type Network, type Publication, PublishError, serverName } from '../networks/network.ts'
+import { OutboundError } from '../outbound/outbound.ts'
+import { grouped } from './batch.ts'
+import { type Deps, notePublished, openSession, refreshed } from './network-session.ts'
+import { persistently } from './retry-write.ts'
+
+/** What this worker has under way: closed when it stops, nothing more is intended, and `sending` runs to its end. */
+export type Gate = { closed: boolean; claimed: Set<string>; sending: Set<string> }
+
+/** What is written down for many deliveries at once (jobs/publish/batch.ts). */
+export type Ledger = {
+  intend: (intent: Intent) => Promise<boolean>
+  /** How long after its hour it was recorded, in milliseconds; null when it already was. */
+  recordPublished: (answer: Answer) => Promise<number | null>
+}
+
+type Answer = Proof & Pick<Claimed, 'isSuspect'>
+
+const InternalFailuresAtMost = 5
+const WrittenAtOnce = 100
+
+/** The transitions of all that this worker sends, gathered: what one commit can carry, one commit carries. */
+export function openLedger({ db, times }: Pick<Deps, 'db' | 'times'>): Ledger {
+  const together = { most: WrittenAtOnce, isOfOne: (error: unknown) => !isDatabaseAway(error) }
+  return {
+    intend: grouped((intents: Intent[]) => intend(db, times, intents), together),
+    recordPublished: grouped(async (proofs: Answer[]) => {
+      const lateMs = await db.transaction(async (tx) => {
+        const recorded = await recordPublished(tx, proofs)
+        await makeWay(tx, { isSuspect: proofs.some(({ isSuspect }) => isSuspect) })
+        return recorded
+      })
+      return proofs.map(({ id }) => lateMs.get(id) ?? null)
+    }, together),
+  }
+}
+
+/** Send one claimed delivery and write down what became of it. Whatever goes wrong is a verdict, never an exception. */
+export async function deliver(deps: Deps, ledger: Ledger, gate: Gate, claimed: Claimed): Promise<void> {
+  const log = deps.log.child({
+    organisation: claimed.organisationId,
+    post: claimed.postId,
+    delivery: claimed.id,
+    attempt: claimed.attemptNo,
+  })
+  gate.claimed.add(claimed.id)
+  try {
+    deps.at('claimed')
+    const outcome = await outcomeOf({ ...deps, log }, ledger, gate, claimed)
+    // Proof is worth writing down whenever the database comes back: nobody else has it.
+    const forMs = outcome.kind === 'published' ? deps.times.claimedAtMostMs : deps.times.leaseMs
+    const ended = await persistently({ ...deps, log }, () => settle({ ...deps, log }, ledger, claimed, outcome), forMs)
+    const err = outcome.kind === 'published' ? undefined : outcome.error
+    log.info({ outcome: ended.outcome, network: claimed.network, err }, 'attempt ended')
+    deps.metrics.attemptEnded(claimed.network, ended.outcome)
+    if (outcome.kind === 'lost' && !gate.closed) deps.metrics.leaseLost()
+    deps.at('settled')
+  } catch (error) {
+    log.error({ err: error }, 'an outcome could not be written down: others find it out')
+  } finally {
+    gate.claimed.delete(claimed.id)
+    gate.sending.delete(claimed.id)
+  }
+}
+
+/** `intended`: from there on, what is not known to have failed may be out there. */
+type Outcome =
+  | { kind: 'published'; publication: Publication }
+  | { kind: 'failed'; error: unknown; intended: boolean; channel: Claimed }
+  | { kind: 'renewed'; error: PublishError } // refused for its credential, which has been refreshed: claim again
+  | { kind: 'lost'; error: null } // the lease went to somebody else, or the channel was paused: nothing was sent
+
+async function outcomeOf(deps: Deps, ledger: Ledger, gate: Gate, claimed: Claimed): Promise<Outcome> {
+  let channel = claimed
+  for (let hasRefreshed = false; ; ) {
+    let intended = false
+    try {
+      const network = networkOf(deps, channel)
+      const prepared = channel.maybeOut && channel.prepared ? channel.prepared : await prepare(deps, network, channel)
+      deps.at('prepared')
+      gate.sending.add(claimed.id)
+      // From before the intent: one whose commit is heard of late must not be sent when others may look for it already.
+      const outbound = deps.outbound.beginningWithin(deps.times.beginMs)
+      if (gate.closed || !(await ledger.intend({ claimed: channel, prepared }))) return { kind: 'lost', error: null }
+      intended = true
+      deps.at('intended')
+      const publication = await send({ ...deps, outbound }, network, channel, prepared)
+      deps.at('answered')
+      return { kind: 'published', publication }
+    } catch (error) {
+      const away = intended ? null : storageAway(deps, error)
+      if (away) return { kind: 'failed', error: away, intended, channel }
+      const failed: Outcome = { kind: 'failed', error, intended, channel }
+      // A 401 is answered once with a new credential. After the intent this takes a claim of its own.
+      if (!(error instanceof PublishError) || error.verdict !== 'reconnect' || hasRefreshed) return failed
+      if (await wasRefusedBefore(deps, channel)) return failed
+      const fresh = await tryRefresh(deps, channel)
+      if (!fresh) return failed
+      if ('error' in fresh) return { ...failed, error: fresh.error, intended: false }
+      if (intended) return { kind: 'renewed', error }
+      channel = fresh
+      hasRefreshed = true
+    }
+  }
+}
+
+async function prepare(deps: Deps, network: Network, claimed: Claimed): Promise<string> {
+  const content = contentOf(deps, claimed)
+  const prepared = await within(deps.times.prepareMs, serverOf(deps, claimed), (signal) =>
+    network.prepare(content, claimed.publishKey, openSession(deps, claimed, signal)),
+  )
+  return JSON.stringify(prepared)
+}
+
+/** One call, over within 15 s; `deps.outbound` keeps the deadline of its first byte. */
+function send(deps: Deps, network: Network, claimed: Claimed, prepared: string): Promise<Publication> {
+  const delivery = { publishKey: claimed.publishKey, prepared: JSON.parse(prepared) as unknown }
+  return within(deps.times.sendMs, serverOf(deps, claimed), (signal) =>
+    network.send(delivery, openSession(deps, claimed, signal)),
+  )
+}
+
+// No AbortSignal.timeout: one that is listened to stays, with all that hangs on it, until its time is over, long after the call.
+async function within<T>(ms: number, server: string, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const halt = new AbortController()
+  const over = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    over.reject(new PublishError('unknown', `${server} took too long.`, { code: 'timeout' }))
+    halt.abort(new DOMException('It took too long.', 'TimeoutError'))
+  }, ms)
+  try {
+    return await Promise.race([call(halt.signal), over.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function networkOf({ networks }: Deps, { network }: Claimed): Network {
+  const found = networks[network]
+  if (!found)
+    throw new PublishError('later', `This worker does not know the network ${network}.`, { code: 'network_unknown' })
+  return found
+}
+
+function contentOf({ files, appUrl }: Deps, { text, media }: Claimed): Content {
+  return {
+    text,
+    media: media.map(({ key, ...file }) => ({
+      ...file,
+      url: `${appUrl}/files/${key}`,
+      read: () => files.readAll(key).catch(refuseIfGone),
+      stream: () => files.read(key).catch(refuseIfGone),
+    })),
+  }
+}
+
+function refuseIfGone(error: unknown): never {
+  if (!(error instanceof FileNotFound)) throw error
+  const more = { code: 'media_gone', nextStep: 'Make the post again with the file.', cause: error }
+  throw new PublishError('refused', 'A file of this post is gone.', more)
+}
+
+/** The channel with a new credential; null when there is none to be had; `error` when that may pass. */
+async function tryRefresh(deps: Deps, channel: Claimed): Promise<Claimed | { error: PublishError } | null> {
+  try {
+    return await refreshed(deps, networkOf(deps, channel), channel)
+  } catch (error) {
+    if (error instanceof PublishError && error.verdict === 'reconnect') return null
+    return { error: new PublishError('later', 'The connection could not be renewed just now.', { cause: error }) }
+  }
+}
+
+/** Write down how the attempt ended; returns what stands there. */
+async function settle(deps: Deps, ledger: Ledger, claimed: Claimed, outcome: Outcome): Promise<Ending> {
+  const { db, times } = deps
+  if (outcome.kind === 'lost' || outcome.kind === 'renewed') {
+    const { message = null, status = null, reply = null } = outcome.error ?? {}
+    const ending = { outcome: outcome.kind === 'lost' ? 'lost' : 'reconnect', message, status, reply }
+    const atOnce = { waitMs: 0, countsAsStep: false, pausesChannel: false, error: null }
+    await postpone(db, times, claimed, atOnce, ending)
+    return ending
+  }
+  if (outcome.kind === 'published') {
+    try {
+      const proof = { ...claimed, publication: outcome.publication, evidence: 'answered' as const }
+      const lateMs = await ledger.recordPublished(proof)
+      if (lateMs !== null) notePublished(deps, claimed.network, lateMs)
+      return { outcome: 'published' }
+    } catch (error) {
+      if (sqlStateOf(error) !== '23505') throw error
+      const stranger = new PublishError('unknown', 'The network named a post that belongs to another delivery.', {
+        code: 'remote_id_taken',
+        cause: error,
+      })
+      return settleFailed(deps, { ...outcome, kind: 'failed', error: stranger, intended: true, channel: claimed })
+    }
+  }
+  return settleFailed(deps, outcome)
+}
+
+async function settleFailed(deps: Deps, failed: Extract<Outcome, { kind: 'failed' }>): Promise<Ending> {
+  const { error, intended, channel } = failed
+  const verdict = verdictOf(error, intended, serverOf(deps, channel))
+  const { code, message, status, reply } = verdict
+  const ending: Ending = { outcome: code === 'internal' ? 'internal' : verdict.verdict, message, status, reply }
+  if (code === 'internal') deps.log.error({ err: error }, 'an attempt failed on our side')
+  else if (verdict !== error && !(error instanceof OutboundError))
+    deps.log.error({ err: error }, 'a network failed in a way that it should not')
+  await writeFailure(deps, channel, verdict, ending)
+  deps.tally.failed()
+  if (status === 429) deps.metrics.limited(channel.network)
+  return ending
+}
+
+async function writeFailure(deps: Deps, channel: Claimed, verdict: PublishError, ending: Ending): Promise<void> {
+  const { db, times } = deps
+  const { code, message, nextStep } = verdict
+  const explained = { code, message, nextStep }
+  if (verdict.verdict === 'refused') return fail(db, channel, explained, ending)
+  if (verdict.verdict === 'reconnect') return hold(db, channel, explained, ending)
+  if (verdict.verdict === 'unknown') return doubt(db, channel, lookAfterMs(deps, channel), explained, ending)
+  if (code === 'internal' && (await internalFailures(deps, channel)) >= InternalFailuresAtMost - 1)
+    return fail(db, channel, explained, ending)
+  const told = verdict.retryAt
+    ? Math.min(Math.max(verdict.retryAt.getTime() - Date.now(), 0), times.waitAtMostMs)
+    : null
+  const isLimited = verdict.status === 429
+  const wait = {
+    waitMs: told ?? backoff(times, channel.backoffStep),
+    countsAsStep: told === null && !isLimited,
+    pausesChannel: isLimited,
+    error: explained,
+  }
+  return postpone(db, times, channel, wait, ending)
+}
+
+/** Any error as a verdict: surely not sent is `later`; once a byte may have left, what is not known is `unknown`. */
+function verdictOf(error: unknown, intended: boolean, server: string): PublishError {
+  if (error instanceof PublishError) return intended ? error : notSent(error)
+  if (error instanceof OutboundError) {
+    const more = { code: `network_${error.kind}`, cause: error }
+    return new PublishError(error.sent && intended ? 'unknown' : 'later', error.messageOf(server), more)
+  }
+  if (intended) return new PublishError('unknown', `The answer of ${server} could not be understood.`, { cause: error })
+  return new PublishError('later', 'Something went wrong on our side.', { code: 'internal', cause: error })
+}
+
+/** What nobody knows the outcome of was no post: an upload at the most. */
+function notSent(error: PublishError): PublishError {
+  if (error.verdict !== 'unknown') return error
+  const { message, status, reply } = error
+  const kept = { ...(status === null ? {} : { status }), ...(reply === null ? {} : { reply }) }
+  const code = error.code === 'outcome_unknown' ? 'network_busy' : error.code
+  return new PublishError('later', message, { ...kept, code, cause: error })
+}
+
+function serverOf({ networks }: Deps, { network, remoteAccount }: Claimed): string {
+  return networks[network] ? serverName(networks[network], remoteAccount) : 'The network'
+}
+
+/** That our database or file storage took no work; null where `cause` says something else. */
+function storageAway({ times }: Deps, cause: unknown): PublishError | null {
+  if (isFileStorageAway(cause))
+    return new PublishError('later', 'A file of this post could not be read.', { code: 'file_storage_away', cause })
+  // A refused connection of the network has the same codes as one of the database.
+  if (!isPassing(cause) || cause instanceof OutboundError || cause instanceof PublishError) return null
+  // Nobody's failure, so no step of patience; but not at once: what can be claimed and not intended would go round and round.
+  const retryAt = new Date(Date.now() + times.reaperMs)
+  return new PublishError('later', 'Our database took no work just now.', { code: 'database_away', retryAt, cause })
+}
+
+// The second 401 in a row, with a credential newer than the one of the first: refreshing does not help.
+async function wasRefusedBefore({ db }: Deps, { id, attemptNo, credentialVersion }: Claimed): Promise<boolean> {
+  const rows = await db.execute(sql`
+    select from attempts where delivery_id = ${id} and no = ${attemptNo - 1} and outcome = 'reconnect'
+      and credential_version < ${credentialVersion}`)
+  return rows.length > 0
+}
+
+// A blind network cannot be asked, so there is nothing to wait for: reconcile puts it before a person at once. What fails at
+// one instant is not to be read at one.
+function lookAfterMs({ networks, times }: Deps, { network }: Claimed): number {
+  if (networks[network]?.repeatedSend === 'blind') return 0
+  return times.sendMs + times.firstLookMs + Math.random() * times.lookSpreadMs
+}
+
+async function internalFailures({ db }: Deps, { id }: Claimed): Promise<number> {
+  const rows = await db.execute<{ outcome: string | null }>(sql`
+    select outcome from attempts where delivery_id = ${id} and ended_at is not null order by no desc limit ${InternalFailuresAtMost - 1}`)
+  return [...rows].filter(({ outcome }) => outcome === 'internal').length
+}

@@ -1,0 +1,73 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
+import type { Logger } from 'pino'
+import type { Db } from '../../db/client.ts'
+import {
+  apiRequests,
+  appSecrets,
+  authorizationCodes,
+  authorizationRequests,
+  connectFlows,
+  devices,
+  events,
+  idempotencyKeys,
+  sessions,
+  throttles,
+  uploads,
+  workerMinutes,
+} from '../../db/schema.ts'
+
+/** How often a worker process sweeps. */
+export const SweepEveryMs = 60 * 60 * 1000
+
+const BatchRows = 1000
+
+// What is over, and since when it serves nobody. The installation's own deed: it goes by age, whosever the row is, and
+// shows nothing to anybody. Tokens and consents that were revoked stay, for Approved apps and what is asked later.
+const over: [PgTable, SQL][] = [
+  [authorizationRequests, sql`o.expires_at < now()`],
+  // For a day the app's page can say that a code expired. One that was used stays with its token, which a replay ends.
+  [
+    authorizationCodes,
+    sql`o.expires_at < now() - interval '24 hours' and not exists (select from access_tokens t where t.grant_id = o.grant_id)`,
+  ],
+  [idempotencyKeys, sql`o.created_at < now() - interval '24 hours'`],
+  [connectFlows, sql`o.expires_at < now()`],
+  [appSecrets, sql`o.expires_at < now()`],
+  [throttles, sql`o.expire < now()`],
+  [uploads, sql`o.lease_until < now()`],
+  [apiRequests, sql`o.at < now() - interval '7 days'`],
+  [sessions, sql`o.expires_at < now()`],
+  [devices, sql`o.expires_at < now()`],
+  [workerMinutes, sql`o.at < now() - interval '7 days'`],
+  [
+    events, // with their deliveries, unless one was asked for again
+    sql`o.at < now() - interval '30 days'
+      and not exists (select from webhook_deliveries d where d.event_id = o.id and d.state = 'pending')`,
+  ],
+]
+
+/**
+ * Delete what is over, in batches, until nothing is left or `signal` is aborted.
+ *
+ * A plain timer of every worker process calls it, with no lock and no job: rows that another process or a request is at
+ * are passed over, what is deleted twice is deleted, and a failure is tried again at the next hour.
+ */
+export async function sweep(db: Db, signal: AbortSignal, log: Logger): Promise<void> {
+  let rows = 0
+  for (const [table, isOver] of over) {
+    let batch = BatchRows
+    while (batch === BatchRows && !signal.aborted) {
+      batch = await deleteBatch(db, table, isOver)
+      rows += batch
+    }
+  }
+  if (rows > 0) log.info({ rows }, 'swept')
+}
+
+async function deleteBatch(db: Db, table: PgTable, isOver: SQL): Promise<number> {
+  const deleted = await db.execute(sql`
+    delete from ${table} where ctid = any(array(
+      select o.ctid from ${table} o where ${isOver} limit ${BatchRows} for update of o skip locked))`)
+  return deleted.count
+}

@@ -1,0 +1,288 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
+import type { TaskList } from 'graphile-worker'
+import { connect, type Db, type Tx } from '../../db/client.ts'
+import type { Prober } from '../../db/prober.ts'
+import { networks as networkRows } from '../../db/schema.ts'
+import { readDueLimits } from '../channels/limits.ts'
+import { eraseCredentials, revokeDue } from '../channels/revocations.ts'
+import { claimHeads, type Late, putAside } from '../ledger/claim.ts'
+import { type Claimed, releaseClaims, renewLeases } from '../ledger/ledger.ts'
+import { noticeRestore } from '../ledger/restore.ts'
+import { askBack, dropJob, type Payloads, wakeChannels, wakeLook } from '../ledger/wake-ups.ts'
+import type { Health } from '../monitoring/health.ts'
+import { Tally } from '../monitoring/tally.ts'
+import { alarm } from '../publish/alarm.ts'
+import { Dispatch } from '../publish/dispatch.ts'
+import { beginSomeLooks, isAsked, LooksOfNetworkAtOnce } from '../publish/looks.ts'
+import type { Deps } from '../publish/network-session.ts'
+import { deliver, type Gate, openLedger } from '../publish/publish.ts'
+import { overdueLately, reap, wakeForgotten } from '../publish/reaper.ts'
+import { type Looking, look } from '../publish/reconcile.ts'
+import { persistently } from '../publish/retry-write.ts'
+import { sweepMedia } from '../sweep/media.ts'
+import { SweepEveryMs, sweep } from '../sweep/rows.ts'
+import { type Postman, startPostman } from '../webhooks/deliver.ts'
+import { showLife } from './heartbeat.ts'
+import { type Queue, runTasks } from './runner.ts'
+
+const LooksAtOnce = 2 * LooksOfNetworkAtOnce // half of it is for one network
+
+export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & {
+  databaseUrl: string
+  concurrency: number
+  prober: Prober
+}
+
+/**
+ * Why a worker can do nothing more, and what then: another one in its place when it has only lost its sign of life, or
+ * the end of the process.
+ */
+export type End = { reason: string; code: 0 | 1; next: 'another' | 'exit' }
+
+// `unanswered`: canaries in a row that were sent and not run. The instants are in ms, as Date.now() says.
+type Heard = { reaperAt: number; canaryAt: number; unanswered: number }
+
+/** A running worker. `ended` resolves when it can do nothing more; `stop` drains it first. */
+export type Worker = { owner: string; health: Health; ended: Promise<End>; stop: () => Promise<void> }
+
+/** Take jobs, keep leases alive, reap and ring, until `stop` or until it cannot go on. */
+export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  const { db, times, log, databaseUrl, concurrency } = options
+  const gate: Gate = { closed: false, claimed: new Set(), sending: new Set() }
+  const heard: Heard = { reaperAt: Date.now(), canaryAt: Date.now(), unanswered: 0 }
+  await noticeRestore(options)
+  await knowNetworks(options)
+  const deps: Deps & WorkerOptions = { ...options, tally: new Tally(), owner: '' } // the pool's id, known before the first task runs
+  const ledger = openLedger(deps)
+  const sends = new Dispatch({
+    ...{ concurrency, log },
+    claim: (channelIds) => claimHeads(db, times, deps.owner, channelIds),
+    perform: (claim: Claimed | Late) =>
+      'lateOn' in claim ? leaveLate(deps, claim.lateOn) : deliver(deps, ledger, gate, claim),
+  })
+  const looks = new Dispatch({
+    ...{ concurrency: LooksAtOnce, log },
+    claim: (deliveryIds) => beginSomeLooks(deps, deliveryIds),
+    perform: (looking: Looking) => lookAtPace(deps, looking),
+  })
+  const postman = startPostman(deps)
+  const lost = Promise.withResolvers<End>()
+  const life = showLife(databaseUrl, times, {
+    onLost: () =>
+      lost.resolve({ reason: 'the connection that shows this worker alive was lost', code: 1, next: 'another' }),
+    isSilent: () => options.prober.answers() === 'silent',
+  })
+  const reaper = connect(databaseUrl, { connections: 1, name: 'reaper', plans: 'fresh' }) // its own: whatever the pool is busy with
+  const tasks = (owner: string): TaskList => {
+    deps.owner = owner
+    return {
+      publish: withPayload(async (payload: Payloads['publish']) => wakeFor(deps, sends, payload)),
+      reconcile: withPayload(async ({ deliveryId, network }: Payloads['reconcile']) => looks.wake(deliveryId, network)),
+      webhook: withPayload(async (payload: Payloads['webhook']) => postman.call(payload)),
+      [canaryOf(owner)]: async () => {
+        Object.assign(heard, { canaryAt: Date.now(), unanswered: 0 })
+      },
+    }
+  }
+  const endConnections = () => Promise.all([life.end(), reaper.end()])
+  const runner = await runTasks(options, tasks, (owner) => life.begin(owner, concurrency)).catch(async (error) => {
+    await endConnections()
+    throw error
+  })
+  const { owner } = deps
+  const halt = new AbortController()
+  const beat = () => life.beat((tx) => renewLeases(tx, times, owner, [...gate.claimed]))
+  const timers = [
+    every(times.heartbeatMs, halt.signal, beat, deps),
+    every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, deps),
+    alarm(databaseUrl, { ...deps, onDue: (channel) => sends.offer([channel]) > 0 }, halt.signal),
+    ...upkeep(deps, reaper.db, { heard, sends, onHung: lost.resolve }, halt.signal),
+  ]
+  const stop = async () => {
+    await drain(deps, { runner, gate, sends, looks, postman })
+    halt.abort()
+    await Promise.all([...timers, endConnections()])
+  }
+  return { owner, health: healthOf(options, heard, gate), ended: endOf(runner, lost.promise, gate), stop }
+}
+
+type Kept = { heard: Heard; sends: Dispatch<Claimed | Late>; onHung: (end: End) => void }
+
+function upkeep(
+  deps: Deps & WorkerOptions,
+  reaper: Db,
+  { heard, sends, onHung }: Kept,
+  signal: AbortSignal,
+): Promise<void>[] {
+  const { db, times, owner, tally, log } = deps
+  return [
+    every(times.reaperMs, signal, () => tick(deps, reaper, heard), deps),
+    every(times.reaperMs, signal, () => takeOverdue(deps, reaper, sends), deps),
+    every(times.overdueMs / 2, signal, () => tidy(deps, reaper), deps),
+    every(times.overdueMs / 2, signal, () => revokeDue(deps), deps),
+    every(times.canaryMs, signal, () => sendCanary(deps, heard, onHung), deps),
+    every(times.minuteMs, signal, () => tally.write(db, owner), deps),
+    every(times.limitsMs, signal, () => readDueLimits(deps, signal), deps),
+    every(SweepEveryMs, signal, () => sweep(db, signal, log), deps),
+    every(SweepEveryMs, signal, () => sweepMedia(deps, signal), deps),
+  ]
+}
+
+/** A network that answers at once is not asked the faster for it. */
+async function lookAtPace(deps: Deps, looking: Looking): Promise<void> {
+  await Promise.all([look(deps, looking), isAsked(deps, looking.network) && sleep(deps.times.lookPaceMs)])
+}
+
+/** Networks that nobody has heard of yet get the caps that they declare; from then on the operator sets them. */
+async function knowNetworks({ db, networks }: WorkerOptions): Promise<void> {
+  const rows = Object.entries(networks).map(([name, { atOnce = null }]) => ({ name, atOnce }))
+  await db.insert(networkRows).values(rows).onConflictDoNothing()
+}
+
+type Running = {
+  runner: Queue
+  gate: Gate
+  sends: Dispatch<Claimed | Late>
+  looks: Dispatch<Looking>
+  postman: Postman
+}
+
+/** Claim nothing more, let what is being sent end, and leave the rest to the other workers, who are woken for it. */
+async function drain(deps: Deps, { runner, gate, sends, looks, postman }: Running): Promise<void> {
+  const { db, times, owner, log } = deps
+  const leaveToOthers = (error: unknown) => log.warn({ err: error }, 'left to the other workers')
+  gate.closed = true
+  const emptied = runner.stop().catch(leaveToOthers) // at once, so that what it fetched ahead goes to others
+  await Promise.all([sends.close(), looks.close()])
+  const giveBack = async (tx: Tx) => {
+    const released = await releaseClaims(tx, owner)
+    await wakeChannels(tx, [...released, ...sends.left()]) // their jobs are used up
+  }
+  await persistently(deps, () => db.transaction(giveBack)).catch(leaveToOthers)
+  while (gate.sending.size > 0) await sleep(20)
+  await postman.stop().catch(leaveToOthers)
+  await Promise.race([emptied, sleep(times.heartbeatMs)])
+  await persistently(deps, () => wakeChannels(db, sends.left())).catch(leaveToOthers) // what was being sent, too
+  await wakeLook(db, looks.left()).catch(leaveToOthers)
+  await dropJob(db, canaryOf(owner)).catch(leaveToOthers)
+}
+
+/** A wake-up names a delivery; what is woken is its channel. Those made by an older version name nothing else. */
+async function wakeFor(
+  { db, at }: Deps,
+  sends: Dispatch<Claimed | Late>,
+  payload: Partial<Payloads['publish']>,
+): Promise<void> {
+  at('woken')
+  const { deliveryId, channelId, network } = payload
+  if (channelId && network) return sends.wake(channelId, network)
+  const [channel] = await db.execute<{ id: string; network: string }>(sql`
+    select c.id, c.network from deliveries d join channels c on c.id = d.channel_id where d.id = ${deliveryId}`)
+  if (channel) sends.wake(channel.id, channel.network)
+}
+
+async function tick(deps: Deps, db: Db, heard: Heard): Promise<void> {
+  heard.reaperAt = Date.now()
+  const { dead, taken } = await reap(deps, db)
+  deps.outage.isOver()
+  deps.metrics.takenOver(taken.length)
+  for (const { id: delivery, attemptNo: attempt, organisationId: organisation, postId: post, state } of taken)
+    deps.log.warn({ organisation, post, delivery, attempt, state }, 'taken from a worker that is gone')
+  if (dead.length > 0) deps.log.warn({ dead }, 'workers are gone')
+}
+
+// Its wake-up may be in the memory of a worker that has no place for it.
+async function takeOverdue({ times }: Deps, db: Db, sends: Dispatch<Claimed | Late>): Promise<void> {
+  if (sends.places() === 0) return
+  const overdue = await overdueLately(db, times.reaperMs)
+  sends.offer(overdue.map(({ channelId, network }) => ({ id: channelId, network })))
+}
+
+async function tidy(deps: Deps & WorkerOptions, db: Db): Promise<void> {
+  const { databaseUrl, times, log } = deps
+  await noticeRestore({ db, databaseUrl, log })
+  const woken = await wakeForgotten(db, times.overdueMs)
+  if (woken > 0) log.warn({ woken }, 'woken what had lost its wake-up, or waits for its turn')
+  await eraseCredentials(deps, db)
+}
+
+/** What is too late is put aside as a piece of work of its own: however long it takes, no other channel's claim waits for it. */
+async function leaveLate({ db, times, log }: Deps, channelId: string): Promise<void> {
+  try {
+    await putAside(db, times, channelId)
+  } catch (error) {
+    log.warn({ err: error, channel: channelId }, 'what is too late could not be put aside; it is tried again')
+    await sleep(times.reaperMs)
+  }
+}
+
+// A queue whose connections are ended while it ends may hang for ever (seen with graphile-worker 0.18.0): another one is begun.
+// A database that is away says nothing of this worker: the canary counts again once it can be sent.
+async function sendCanary({ db, owner, times }: Deps, heard: Heard, onHung: (end: End) => void): Promise<void> {
+  if (heard.unanswered * times.canaryMs >= times.canaryWithinMs)
+    onHung({ reason: 'the queue hangs: it ran no job of this worker', code: 1, next: 'another' })
+  try {
+    await askBack(db, canaryOf(owner))
+    heard.unanswered++
+  } catch (error) {
+    Object.assign(heard, { canaryAt: Date.now(), unanswered: 0 })
+    throw error
+  }
+}
+
+async function every(
+  ms: number,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+  { outage, log }: Pick<Deps, 'outage' | 'log'>,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await work()
+    } catch (error) {
+      if (!signal.aborted && !outage.hasBegunWith(error)) log.warn({ err: error }, 'a timer failed; it goes on')
+    }
+    await sleep(ms, undefined, { ref: false, signal }).catch(() => {}) // aborted: the loop ends
+  }
+}
+
+async function endOf(runner: Queue, lost: Promise<End>, gate: Gate): Promise<End> {
+  // A queue that cannot write down that jobs are done ends itself: with its connection that is no reason for more.
+  const ended = await Promise.race<End>([
+    runner.ended.then(({ why, hasLostConnection }) => ({
+      reason: why,
+      code: 1,
+      next: hasLostConnection ? 'another' : 'exit',
+    })),
+    lost,
+  ])
+  return gate.closed ? { reason: 'stopped', code: 0, next: 'exit' } : ended
+}
+
+function healthOf({ prober, times }: WorkerOptions, heard: Heard, gate: Gate): Health {
+  return {
+    notLive: () => {
+      const { liveWithinMs, canaryWithinMs } = times
+      if (prober.answers() === 'silent') return null // a start anew mends no frozen database
+      if (Date.now() - heard.reaperAt > liveWithinMs) return `no reaper tick was tried for ${liveWithinMs / 1000} s`
+      if (Date.now() - heard.canaryAt > canaryWithinMs)
+        return `no job of its own was run for ${canaryWithinMs / 1000} s`
+      return null
+    },
+    notReady: () => {
+      if (gate.closed) return 'draining'
+      return { yes: null, unreachable: 'the database cannot be reached', silent: 'the database does not answer' }[
+        prober.answers()
+      ]
+    },
+  }
+}
+
+function canaryOf(owner: string): string {
+  return `canary-${owner}`
+}
+
+function withPayload<P>(task: (payload: P) => Promise<void>) {
+  return (payload: unknown) => task(payload as P)
+}

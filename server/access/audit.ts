@@ -1,0 +1,90 @@
+import { sql } from 'drizzle-orm'
+import type { Tx } from '../../db/client.ts'
+import { activity as activityTable } from '../../db/schema.ts'
+import { iso } from '../../jobs/ledger/post-view.ts'
+import { Paged } from '../forms.ts'
+import type { Actor } from './actor.ts'
+import { type Page, pageOf, positionOf } from './cursor.ts'
+import { owner, router } from './trpc.ts'
+
+/** One thing that was done, for the trail of `organisationId`. `detail` holds names and ids, never a secret. */
+export type Deed = {
+  organisationId: string
+  action: string
+  by: { kind: 'member' | 'api_key' | 'app' | 'operator'; id: string | null; name: string }
+  address: string | null
+  subject: { id: string | null; name: string }
+  detail?: Record<string, unknown>
+}
+
+/** Add to the trail, in the transaction of the deed itself where it has one. */
+export async function record(
+  tx: Tx,
+  { organisationId, action, by, address, subject, detail = {} }: Deed,
+): Promise<void> {
+  await tx.insert(activityTable).values({
+    ...{ organisationId, action, address, outcome: 'ok', detail },
+    at: sql`clock_timestamp()`, // not the transaction's beginning: of two that waited for one lock, the later deed is later
+    actorKind: by.kind,
+    actorId: by.id,
+    actorName: by.name,
+    subjectId: subject.id,
+    subjectName: subject.name,
+  })
+}
+
+/** Add what the actor behind a procedure did, in the actor's organisation unless the deed names another. */
+export function recordBy(tx: Tx, { actor, address }: Doing, deed: OwnDeed): Promise<void> {
+  const { organisationId, kind, id, name } = actor
+  return record(tx, { organisationId, by: { kind, id, name }, address, ...deed })
+}
+
+/** An operator of the installation: an account, or whoever has its command line. */
+export type Operator = { id: string | null; name: string }
+
+/** Whoever runs the commands of server/run/admin.ts: the machine knows who that is, we do not. */
+export const atCommandLine = { kind: 'operator', id: null, name: 'at the command line' } as const
+
+/** Add what an operator did to an organisation, in its trail. Where they sat is not its business. */
+export function recordByOperator(tx: Tx, { id, name }: Operator, deed: Omit<Deed, 'by' | 'address'>): Promise<void> {
+  return record(tx, { by: { kind: 'operator', id, name }, address: null, ...deed })
+}
+
+/** Who does something, and from where. */
+export type Doing = { actor: Actor; address: string }
+type OwnDeed = Omit<Deed, 'by' | 'address' | 'organisationId'> & { organisationId?: string }
+
+export const activity = router({
+  /** The organisation's trail, newest first. */
+  list: owner
+    .input(Paged)
+    .query(async ({ ctx: { db, organisationId }, input: { limit, cursor } }): Promise<Page<Entry>> => {
+      const after = positionOf(cursor)
+      const rows = await db.execute<Entry>(sql`
+      select id, at, action, actor_kind as "actorKind", actor_id as "actorId", actor_name as "actorName", address,
+        subject_id as "subjectId", subject_name as "subjectName", outcome, detail
+      from activity where organisation_id = ${organisationId}
+        ${after ? sql`and (at, id) < (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
+      order by at desc, id desc limit ${limit + 1}`)
+      return pageOf(
+        [...rows],
+        limit,
+        (row) => ({ ...row, at: iso(row.at) }),
+        ({ at, id }) => [iso(at), id],
+      )
+    }),
+})
+
+type Entry = {
+  id: string
+  at: string
+  action: string
+  actorKind: string
+  actorId: string | null
+  actorName: string
+  address: string | null
+  subjectId: string | null
+  subjectName: string
+  outcome: string
+  detail: Record<string, unknown>
+}

@@ -1,0 +1,71 @@
+import { Failure } from '../errors.ts'
+
+/**
+ * Runs the work that it is given, at most `atOnce` pieces at a time; the rest waits in the order of its coming. When
+ * `waitingAtMost` wait already, what `tooMany` makes is thrown.
+ */
+export function turns(
+  atOnce: number,
+  waitingAtMost: number,
+  tooMany: () => Error,
+): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = atOnce
+  const waiting: (() => void)[] = []
+  return async (work) => {
+    if (free > 0) free--
+    else if (waiting.length >= waitingAtMost) throw tooMany()
+    else await new Promise<void>((go) => waiting.push(go))
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else free++
+    }
+  }
+}
+
+const RetryAfterSeconds = 10
+
+/**
+ * The same, shared out among organisations: each has one piece under way at most, and the next place goes to the one
+ * that has waited longest since its last. Throws `rate_limited` when `waitingAtMost` of one organisation wait already.
+ */
+export function fairTurns(
+  atOnce: number,
+  waitingAtMost: number,
+): <T>(organisationId: string, work: () => Promise<T>) => Promise<T> {
+  const busy = new Set<string>()
+  const waiting = new Map<string, (() => void)[]>() // in the order of their turns
+  const beginNext = () => {
+    const next = busy.size < atOnce && [...waiting].find(([organisationId]) => !busy.has(organisationId))
+    if (!next) return
+    const [organisationId, [begin, ...rest]] = next
+    if (rest.length > 0) waiting.set(organisationId, rest)
+    else waiting.delete(organisationId)
+    busy.add(organisationId)
+    begin!()
+  }
+  return async (organisationId, work) => {
+    const before = waiting.get(organisationId) ?? []
+    if (before.length >= waitingAtMost) refuse()
+    await new Promise<void>((begin) => {
+      waiting.set(organisationId, [...before, begin])
+      beginNext()
+    })
+    try {
+      return await work()
+    } finally {
+      busy.delete(organisationId)
+      const rest = waiting.get(organisationId) ?? []
+      waiting.delete(organisationId) // what it has left goes behind the others
+      if (rest.length > 0) waiting.set(organisationId, rest)
+      beginNext()
+    }
+  }
+}
+
+function refuse(): never {
+  const detail = `Too many files of this organisation wait to be read. Try again in ${RetryAfterSeconds} s.`
+  throw new Failure('rate_limited', { detail, retryAfterSeconds: RetryAfterSeconds })
+}

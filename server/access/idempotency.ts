@@ -1,0 +1,176 @@
+import { and, eq, not, type SQL, sql } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import type { Db, Tx } from '../../db/client.ts'
+import { idempotencyKeys } from '../../db/schema.ts'
+import type { Post } from '../../jobs/ledger/post-view.ts'
+import { Failure } from '../errors.ts'
+import type { Actor } from './actor.ts'
+import { sameDigest } from './secrets.ts'
+import type { Context, Idempotency } from './trpc.ts'
+import { mayRead } from './visibility.ts'
+
+const RetryAfterSeconds = 2
+const LeaseSeconds = 60
+
+type Caller = Pick<Context, 'db' | 'idempotency'> & { organisationId: string; actor: Actor }
+
+/**
+ * Run `effect` in one transaction, and at most once for the request's Idempotency-Key, its owner and `route` in 24 h.
+ *
+ * A key belongs to the organisation, whose API keys share it; one that an app sent, to the app in that organisation.
+ * The same key and body gets the first answer again; key, effect and answer commit together, and a failure frees the key.
+ * Throws `idempotency_key_reused` for another body, `idempotency_key_in_use` while the first is still running.
+ */
+export async function once(caller: Caller, route: string, effect: (tx: Tx) => Promise<Post>): Promise<Post> {
+  const { db, idempotency } = caller
+  if (!idempotency) return db.transaction(effect)
+  const place = placeOf(caller, route, idempotency)
+  const first = await storedAnswer(db, place, idempotency)
+  if (first !== null) return replayedPost(caller.actor, idempotency, first)
+  return db.transaction(async (tx) => {
+    const first = await lockUnlessAnswered(tx, place, idempotency)
+    if (first !== null) return replayedPost(caller.actor, idempotency, first)
+    const answer = await effect(tx)
+    await tx.insert(idempotencyKeys).values({ ...place, bodyHash: idempotency.bodyHash, body: JSON.stringify(answer) })
+    return answer
+  })
+}
+
+// Two tokens of an app may differ, and the first answer show what this one was not granted.
+function replayedPost(actor: Actor, idempotency: Idempotency, first: string): Post {
+  const answer = JSON.parse(first) as Post
+  if (!mayRead(actor, answer)) throw new Failure('idempotency_key_reused')
+  idempotency.replayed = true
+  return answer
+}
+
+/** Writes the answer down in the transaction of what it tells of. */
+type Finish<T> = (tx: Tx, answer: T) => Promise<void>
+
+/**
+ * The same for what takes longer than a transaction may be open: the key is held by a lease meanwhile, which is renewed
+ * while `effect` runs and ends by itself when its process does. `effect` calls `finish` in its last transaction; where
+ * the lease was lost by then, that throws `idempotency_key_in_use` and nothing of it is done.
+ */
+export async function onceWhileHeld<T>(
+  caller: Caller,
+  route: string,
+  effect: (finish: Finish<T>) => Promise<T>,
+): Promise<T> {
+  const { db, idempotency } = caller
+  if (!idempotency) return effect(async () => {})
+  const place = placeOf(caller, route, idempotency)
+  const leaseToken = uuidv7()
+  const first =
+    (await storedAnswer(db, place, idempotency)) ?? (await leaseUnlessAnswered(db, place, idempotency, leaseToken))
+  if (first !== null) {
+    idempotency.replayed = true
+    return JSON.parse(first) as T
+  }
+  const isHeld = and(isAt(place), eq(idempotencyKeys.leaseToken, leaseToken))
+  const renewal = setInterval(renew, (LeaseSeconds * 1000) / 3, db, isHeld)
+  try {
+    return await effect((tx, answer) => writeAnswer(tx, isHeld, JSON.stringify(answer)))
+  } catch (error) {
+    await db
+      .delete(idempotencyKeys)
+      .where(isHeld)
+      .catch(() => {}) // then the lease ends by itself
+    throw error
+  } finally {
+    clearInterval(renewal)
+  }
+}
+
+type Place = { organisationId: string; route: string; key: string }
+
+function placeOf({ organisationId, actor }: Caller, route: string, { key }: Idempotency): Place {
+  return { organisationId, route: actor.kind === 'app' ? `${route} by ${actor.id}` : route, key }
+}
+
+function isAt({ organisationId, route, key }: Place) {
+  return and(
+    eq(idempotencyKeys.organisationId, organisationId),
+    eq(idempotencyKeys.route, route),
+    eq(idempotencyKeys.key, key),
+  )
+}
+
+// Kept for 24 h; one whose lease ended belongs to a process that died.
+const isOver = sql<boolean>`(${idempotencyKeys.createdAt} < now() - interval '24 hours' or coalesce(${idempotencyKeys.leaseUntil} < now(), false))`
+
+/**
+ * What the first request with the key was answered; null when there was none, or it is over. Takes no lock: any number
+ * of replays read the answer at once.
+ */
+async function storedAnswer(tx: Tx, place: Place, { bodyHash }: Idempotency): Promise<string | null> {
+  const { bodyHash: firstHash, body } = idempotencyKeys
+  const [first] = await tx
+    .select({ firstHash, body })
+    .from(idempotencyKeys)
+    .where(and(isAt(place), not(isOver)))
+  if (!first) return null
+  if (!sameDigest(first.firstHash, bodyHash)) throw new Failure('idempotency_key_reused')
+  if (first.body === null) throw inUse()
+  return first.body
+}
+
+/**
+ * The same for who found no answer: null makes the caller the first, and nobody else until `tx` ends.
+ *
+ * The answer is looked for again with the lock or without it. Between the first look and this one a request may have
+ * ended, and its lock be held by somebody who is about to see that.
+ */
+async function lockUnlessAnswered(tx: Tx, place: Place, idempotency: Idempotency): Promise<string | null> {
+  const isFirst = await tryLock(tx, place)
+  const answer = await storedAnswer(tx, place, idempotency)
+  if (answer === null && !isFirst) throw inUse()
+  return answer
+}
+
+// Tried and not waited for: the second request learns at once that the first is running. What is over makes room.
+async function tryLock(tx: Tx, place: Place): Promise<boolean> {
+  const name = JSON.stringify([place.organisationId, place.route, place.key])
+  const [row] = await tx.execute<{ isLocked: boolean }>(sql`
+    with lock as materialized (select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as is_locked),
+      removed as (delete from ${idempotencyKeys} using lock where is_locked and ${isAt(place)} and ${isOver})
+    select is_locked as "isLocked" from lock`)
+  return row!.isLocked
+}
+
+function leaseUnlessAnswered(
+  db: Db,
+  place: Place,
+  idempotency: Idempotency,
+  leaseToken: string,
+): Promise<string | null> {
+  return db.transaction(async (tx) => {
+    const first = await lockUnlessAnswered(tx, place, idempotency)
+    if (first === null)
+      await tx.insert(idempotencyKeys).values({ ...place, ...idempotencyRow(idempotency, leaseToken) })
+    return first
+  })
+}
+
+function inUse(): Failure {
+  return new Failure('idempotency_key_in_use', { retryAfterSeconds: RetryAfterSeconds })
+}
+
+const leaseEnd = sql`now() + make_interval(secs => ${LeaseSeconds})`
+
+function idempotencyRow({ bodyHash }: Idempotency, leaseToken: string) {
+  return { bodyHash, body: null, leaseToken, leaseUntil: leaseEnd }
+}
+
+// One that fails is made up for by the next; what counts is whether the lease is still ours in the end.
+function renew(db: Db, isHeld: SQL | undefined): void {
+  db.update(idempotencyKeys)
+    .set({ leaseUntil: leaseEnd })
+    .where(isHeld)
+    .catch(() => {})
+}
+
+async function writeAnswer(tx: Tx, isHeld: SQL | undefined, body: string): Promise<void> {
+  const done = await tx.update(idempotencyKeys).set({ body, leaseToken: null, leaseUntil: null }).where(isHeld)
+  if (done.count === 0) throw inUse()
+}

@@ -1,0 +1,132 @@
+import type { Db, Tx } from '../../db/client.ts'
+import {
+  addressKey,
+  beginWait,
+  type Count,
+  count,
+  countNow,
+  countWithin,
+  forget,
+  giveBack,
+  MinuteSeconds,
+  refuse,
+} from './rate-limit.ts'
+import { digest } from './secrets.ts'
+
+const HourSeconds = 3600
+const OwnTries = 5
+const WindowSeconds = 15 * 60
+const LongestDelaySeconds = 60
+
+/**
+ * Who tries a password, and of which account. `known` names a device or a session that the account's owner has used
+ * before; null is anybody at an address.
+ */
+export type Attempt = { email: string; address: string; known: string | null }
+
+/**
+ * Look whether a password is right, so that nobody can guess it and nobody can lock its owner out.
+ *
+ * An address (of IPv6, a /64) has 5 tries of its own on an account, and `perMinute` failures a minute on all accounts
+ * (0: nothing is counted). After the 5 it waits for the account: one try each delay, 1 s at first, then twice as long up
+ * to 60 s. Only a try that was let through begins a delay, and only when none is running. What is known never waits for
+ * others: it counts for itself, as an address and as an account.
+ *
+ * `verify` gives null for a wrong password: that is a failure, and nothing else. It is counted before the look and given
+ * back after it, so that a burst cannot slip by. Counts are in the database, for all web processes together. Throws
+ * `rate_limited` with the time to wait; a refused try writes nothing.
+ */
+export async function throttled<T>(
+  db: Db,
+  perMinute: number,
+  attempt: Attempt,
+  verify: () => Promise<T | null>,
+): Promise<T | null> {
+  if (perMinute === 0) return verify()
+  const counters = countersOf(attempt)
+  await demandRoom(db, perMinute, counters)
+  await db.transaction((tx) => take(tx, perMinute, counters))
+  const found = await verify().catch(async (error: unknown) => {
+    await undo(db, counters).catch(() => {}) // then it counts as a failure until the window ends
+    throw error
+  })
+  if (found !== null) await Promise.all([undo(db, counters), forget(db, counters.own)])
+  return found
+}
+
+/** `account` is null where `own` is all that counts. */
+type Counters = { minute: string; own: string; account: string | null; delay: string }
+
+// The e-mail as a digest: nothing of a person in a table of counters.
+function countersOf({ email, address, known }: Attempt): Counters {
+  const account = Buffer.from(digest(email.toLowerCase())).toString('base64url')
+  const minute = known === null ? addressKey('sign-in', address) : `sign-in:${known}`
+  const own = `${minute}:${account}`
+  if (known !== null) return { minute, own, account: null, delay: `delay:${own}` }
+  return { minute, own, account: `account:${account}`, delay: `delay:${account}` }
+}
+
+// Most tries of somebody who goes on end here.
+async function demandRoom(db: Db, perMinute: number, { minute, own, delay }: Counters): Promise<void> {
+  const inMinute = await countNow(db, minute)
+  if (inMinute.used >= perMinute) refuse('Too many failed attempts', inMinute.resetSeconds)
+  if ((await countNow(db, own)).used >= OwnTries) await demandNoDelay(db, delay)
+}
+
+// Everybody locks these rows in this order.
+async function take(tx: Tx, perMinute: number, { minute, own, account, delay }: Counters): Promise<void> {
+  demandWithin(await countWithin(tx, minute, MinuteSeconds, perMinute), perMinute)
+  const { used: ownUsed } = await count(tx, own, WindowSeconds)
+  const accountUsed = account === null ? 0 : (await count(tx, account, WindowSeconds)).used
+  const delaySeconds = delayAfter(Math.max(ownUsed, accountUsed))
+  const isTurn = delaySeconds > 0 && (await beginWait(tx, delay, delaySeconds))
+  if (ownUsed > OwnTries && !isTurn) await demandNoDelay(tx, delay)
+}
+
+function delayAfter(failures: number): number {
+  return failures < OwnTries ? 0 : Math.min(LongestDelaySeconds, 2 ** (failures - OwnTries))
+}
+
+async function demandNoDelay(db: Tx, delay: string): Promise<void> {
+  const { resetSeconds } = await countNow(db, delay)
+  if (resetSeconds > 0) refuse('Too many failed attempts', resetSeconds)
+}
+
+async function undo(db: Db, { minute, own, account }: Counters): Promise<void> {
+  const keys = [minute, own, ...(account === null ? [] : [account])]
+  await Promise.all(keys.map((key) => giveBack(db, key)))
+}
+
+/** What `boundFailures` counts under: failures of OAuth clients from an address. */
+export type Bound = { perMinute: number; address: string }
+
+/**
+ * Look for the client that a secret belongs to, at most `perMinute` times a minute in vain from one address (0: no bound).
+ *
+ * `find` gives null for nobody: that is a failure, and nothing else. It is counted after the look, for a program sends
+ * many right secrets at once, and none can be guessed. Throws `rate_limited` with the time to wait, to a failure past
+ * the limit, and from then on before anything is looked at; what is refused writes nothing.
+ */
+export async function boundFailures<T>(
+  db: Db,
+  { perMinute, address }: Bound,
+  find: () => Promise<T | null>,
+): Promise<T | null> {
+  if (perMinute === 0) return find()
+  const key = addressKey('oauth', address)
+  demandWithin(await countNow(db, key), perMinute - 1)
+  const found = await find()
+  if (found === null) demandWithin(await countWithin(db, key, MinuteSeconds, perMinute), perMinute)
+  return found
+}
+
+/** Count a sign-up, of which one address has `perHour` (0: no bound). Throws `rate_limited` with the time to wait. */
+export async function countSignUp(db: Db, perHour: number, address: string): Promise<void> {
+  if (perHour === 0) return
+  const counted = await countWithin(db, addressKey('sign-up', address), HourSeconds, perHour)
+  demandWithin(counted, perHour, 'new accounts from your address')
+}
+
+function demandWithin({ used, resetSeconds }: Count, most: number, what = 'failed attempts'): void {
+  if (used > most) refuse(`Too many ${what}`, resetSeconds)
+}

@@ -1,0 +1,106 @@
+import { initTRPC } from '@trpc/server'
+import type { Logger } from 'pino'
+import type { Db } from '../../db/client.ts'
+import type { Env } from '../../db/env.ts'
+import type { Files } from '../../db/files/files.ts'
+import type { Role } from '../../db/schema.ts'
+import type { KeyRing } from '../../db/sealed.ts'
+import type { Networks } from '../../jobs/networks/registry.ts'
+import type { Outbound } from '../../jobs/outbound/outbound.ts'
+import { Failure, mayPass, unavailable } from '../errors.ts'
+import { isWriting, type Scope } from '../forms.ts'
+import type { Upload } from '../media/uploads.ts'
+import { type Actor, isOperator } from './actor.ts'
+
+/** What the process has, the same for each request. */
+export type Installation = {
+  db: Db
+  env: Env
+  ring: KeyRing
+  files: Files
+  networks: Networks
+  outbound: Outbound
+}
+
+/** The Idempotency-Key of a request with the SHA-256 of its body. `replayed` is set when its first answer was given again. */
+export type Idempotency = { key: string; bodyHash: Uint8Array; replayed: boolean }
+
+/** What a procedure is called with. */
+export type Context = Installation & {
+  actor: Actor | null
+  log: Logger
+  address: string // the caller's, as far as TRUST_PROXY lets us know
+  device?: string | null | undefined // the token in its cookie, of a page's caller
+  idempotency: Idempotency | null
+  upload?: Upload | null | undefined // of a request that brings a file
+  untilGone?: (() => AbortSignal) | undefined // aborted when the caller goes away before the answer
+}
+
+const t = initTRPC.context<Context>().meta<{ scope?: Scope }>().create()
+
+export const router = t.router
+export const callerFactory = t.createCallerFactory
+
+/** For anybody. An absent database is a failure like any other, so that pages need not know the driver's errors. */
+export const open = t.procedure.use(async ({ next }) => {
+  const result = await next()
+  const error = result.ok || result.error instanceof Failure ? null : result.error // a Failure's cause is somebody else's server
+  if (error && mayPass(error.cause)) throw unavailable(error.cause)
+  return result
+})
+
+/** For whoever has a credential or a session, whatever it may do. */
+export const authenticated = open.use(({ ctx, next }) => {
+  if (!ctx.actor) throw new Failure('unauthenticated')
+  return next({ ctx: { actor: ctx.actor, organisationId: ctx.actor.organisationId } })
+})
+
+/** For a person who is signed in. */
+export const signedIn = open.use(({ ctx, next }) => {
+  if (ctx.actor?.kind !== 'member') throw new Failure('unauthenticated', { detail: 'Sign in first.' })
+  return next({ ctx: { actor: ctx.actor, organisationId: ctx.actor.organisationId } })
+})
+
+/** For owners and admins of the organisation. */
+export const owner = signedIn.use(({ ctx, next }) => {
+  demandRole(ctx.actor.role, 'admin')
+  return next()
+})
+
+/** For the installation's operators, whatever organisation they look at. To everybody else there is nothing. */
+export const operator = open.use(({ ctx, next }) => {
+  if (ctx.actor?.kind !== 'member' || !isOperator(ctx.env, ctx.actor.email)) throw new Failure('not_found')
+  const { id, name } = ctx.actor
+  return next({ ctx: { operator: { id, name } } })
+})
+
+/** For credentials with `scope`, and for members whose role comes with it. */
+export function needs(scope: Scope) {
+  return authenticated.meta({ scope }).use(({ ctx, next }) => {
+    demandScope(ctx.actor, scope)
+    return next()
+  })
+}
+
+/** Throws `insufficient_scope`, `role_too_low` or `organisation_suspended` unless the actor may do what `scope` stands for. */
+export function demandScope(actor: Actor, scope: Scope): void {
+  if (actor.kind === 'member') demandRole(actor.role, roleFor[scope])
+  else if (!actor.scopes.includes(scope))
+    throw new Failure('insufficient_scope', { detail: `The credential lacks the scope ${scope}.` })
+  if (actor.isSuspended && isWriting(scope)) throw new Failure('organisation_suspended')
+}
+
+const roleFor: Record<Scope, Role> = {
+  'channels:read': 'viewer',
+  'posts:read': 'viewer',
+  'posts:write': 'editor',
+  'media:read': 'viewer',
+  'media:write': 'editor',
+  'webhooks:manage': 'admin',
+}
+const ranks: Role[] = ['viewer', 'editor', 'admin', 'owner']
+
+function demandRole(role: Role, least: Role): void {
+  if (ranks.indexOf(role) < ranks.indexOf(least))
+    throw new Failure('role_too_low', { detail: `This takes the role ${least}; yours is ${role}.` })
+}

@@ -1,0 +1,253 @@
+import { and, eq, ne, sql } from 'drizzle-orm'
+import { sqlStateOf, type Tx } from '../../db/client.ts'
+import { accounts, memberships, organisations, type Role, sessions } from '../../db/schema.ts'
+import { isOperator } from '../access/actor.ts'
+import { countSignUp, throttled } from '../access/login-throttle.ts'
+import { digest, hashPassword, mintToken, verifyPassword } from '../access/secrets.ts'
+import { authenticated, type Context, open, router, signedIn } from '../access/trpc.ts'
+import { Failure } from '../errors.ts'
+import { ById, ChangePassword, SignIn, SignUp, scopes, UpdateAccount } from '../forms.ts'
+import { forgetDevices, knownDevice, type NewDevice, rememberDevice } from './devices.ts'
+import { demandHardToGuess } from './passwords.ts'
+
+const SessionDays = 30
+const SessionsKept = 50 // of an account
+
+/** What the cookies carry, once: of the session, and of the device that it is on. */
+export type NewSession = { token: string; expiresAt: Date; device: NewDevice }
+
+export const account = router({
+  signUp: open
+    .input(SignUp)
+    .mutation(async ({ ctx: { db, env, address, device = null }, input }): Promise<NewSession> => {
+      if (env.signup === 'closed') throw new Failure('signup_closed')
+      await countSignUp(db, env.authRateLimit, address) // also those in vain: each tells whether an address has an account
+      demandFree(env, input.email)
+      await demandHardToGuess(input.password, { email: input.email, names: [input.name, input.organisation] })
+      const passwordHash = await hashPassword(input.password)
+      return db.transaction(async (tx) => {
+        const accountId = await createAccount(tx, { ...input, passwordHash })
+        const organisationId = await createOrganisation(tx, input.organisation, accountId)
+        return startSession(tx, { accountId, organisationId }, device)
+      })
+    }),
+
+  signIn: open
+    .input(SignIn)
+    .mutation(async ({ ctx: { db, env, address, device = null }, input }): Promise<NewSession> => {
+      const { email, password } = input
+      const known = await knownDevice(db, email, device)
+      const person = await throttled(db, env.authRateLimit, { email, address, known }, async () => {
+        const person = await accountByEmail(db, email)
+        return (await verifyPassword(person?.passwordHash ?? null, password)) ? person : null
+      })
+      if (!person) throw new Failure('wrong_password')
+      return db.transaction(async (tx) => {
+        await demandUnchanged(tx, person)
+        return startSession(tx, await firstMembership(tx, person), device)
+      })
+    }),
+
+  signOut: signedIn.mutation(async ({ ctx: { db, actor } }) => {
+    await db.delete(sessions).where(eq(sessions.id, actor.sessionId))
+  }),
+
+  signOutEverywhere: signedIn.mutation(async ({ ctx: { db, actor } }) => {
+    await db.delete(sessions).where(eq(sessions.accountId, actor.id))
+  }),
+
+  /** The signed-in person, and the organisations that they may look at. */
+  show: signedIn.query(async ({ ctx: { db, env, actor } }) => {
+    const theirs = await db
+      .select({ id: organisations.id, name: organisations.name, role: memberships.role })
+      .from(memberships)
+      .innerJoin(organisations, eq(organisations.id, memberships.organisationId))
+      .where(eq(memberships.accountId, actor.id))
+      .orderBy(organisations.name, organisations.id)
+    const { id, name, email, timeZone, organisationId, isSuspended, role } = actor
+    return {
+      ...{ id, name, email, timeZone, organisationId, isSuspended, role, organisations: theirs },
+      isOperator: isOperator(env, email),
+    }
+  }),
+
+  /** The credential's own view: whose it is and what it may do. */
+  whoami: authenticated.query(async ({ ctx: { db, actor, organisationId } }) => {
+    const [organisation] = await db
+      .select({ id: organisations.id, name: organisations.name })
+      .from(organisations)
+      .where(eq(organisations.id, organisationId))
+    return {
+      organisation: organisation!,
+      credential: { kind: actor.kind, name: actor.name, scopes: actor.kind === 'member' ? [...scopes] : actor.scopes },
+    }
+  }),
+
+  update: signedIn.input(UpdateAccount).mutation(async ({ ctx, input }) => {
+    const { db, actor } = ctx
+    const { password, ...change } = input
+    // Whoever changes the address can have the password reset: a borrowed browser must not be enough.
+    if (change.email.toLowerCase() !== actor.email.toLowerCase()) {
+      await demandPassword(ctx, password ?? '', 'password')
+      demandFree(ctx.env, change.email)
+    }
+    await orEmailTaken(() => db.update(accounts).set(change).where(eq(accounts.id, actor.id)))
+  }),
+
+  /** Every session ends but this one, which goes on under a new token. Null: it has ended meanwhile. */
+  changePassword: signedIn.input(ChangePassword).mutation(async ({ ctx, input }): Promise<NewSession | null> => {
+    const { db, actor, device = null } = ctx
+    await demandHardToGuess(input.password, { email: actor.email, names: await namesOf(db, actor) })
+    const currentHash = await demandPassword(ctx, input.current, 'current')
+    const passwordHash = await hashPassword(input.password)
+    return db.transaction(async (tx) => {
+      const isCurrent = and(eq(accounts.id, actor.id), eq(accounts.passwordHash, currentHash))
+      const changed = await tx.update(accounts).set({ passwordHash }).where(isCurrent)
+      if (changed.count === 0) throw notYourPassword('current') // somebody else changed it just now
+      await endSessions(tx, actor.id, actor.sessionId)
+      return renewSession(tx, actor, device)
+    })
+  }),
+
+  switchOrganisation: signedIn.input(ById).mutation(async ({ ctx: { db, actor }, input }) => {
+    const [membership] = await db
+      .select()
+      .from(memberships)
+      .where(and(eq(memberships.accountId, actor.id), eq(memberships.organisationId, input.id)))
+    if (!membership) throw new Failure('not_found')
+    await db.update(sessions).set({ organisationId: input.id }).where(eq(sessions.id, actor.sessionId))
+  }),
+})
+
+/** The account with this e-mail address, in whatever case it is written. */
+export async function accountByEmail(tx: Tx, email: string) {
+  const [person] = await tx.select().from(accounts).where(sql`lower(${accounts.email}) = lower(${email})`)
+  return person ?? null
+}
+
+/** Insert an account and return its id. Throws `email_taken`. */
+export async function createAccount(
+  tx: Tx,
+  person: { name: string; email: string; passwordHash: string; timeZone?: string | undefined },
+): Promise<string> {
+  const { name, email, passwordHash, timeZone = 'UTC' } = person
+  const [row] = await orEmailTaken(() =>
+    tx.insert(accounts).values({ name, email, passwordHash, timeZone }).returning({ id: accounts.id }),
+  )
+  return row!.id
+}
+
+/** Insert an organisation with its first member and return its id. */
+export async function createOrganisation(tx: Tx, name: string, ownerId: string, role: Role = 'owner'): Promise<string> {
+  const [row] = await tx.insert(organisations).values({ name }).returning({ id: organisations.id })
+  await tx.insert(memberships).values({ organisationId: row!.id, accountId: ownerId, role })
+  return row!.id
+}
+
+/** Set a new password. Every session of the account ends, and no device of it is known any longer. */
+export async function setPassword(tx: Tx, accountId: string, password: string): Promise<void> {
+  const passwordHash = await hashPassword(password)
+  await tx.update(accounts).set({ passwordHash }).where(eq(accounts.id, accountId))
+  await endSessions(tx, accountId)
+}
+
+async function endSessions(tx: Tx, accountId: string, keptSessionId?: string): Promise<void> {
+  await tx
+    .delete(sessions)
+    .where(and(eq(sessions.accountId, accountId), keptSessionId ? ne(sessions.id, keptSessionId) : undefined))
+  await forgetDevices(tx, accountId)
+}
+
+// A password that is changed meanwhile ends every session: one that begins after it would not be among them.
+async function demandUnchanged(tx: Tx, { id, passwordHash }: { id: string; passwordHash: string }): Promise<void> {
+  const rows = await tx.execute(sql`
+    select from accounts where id = ${id} and password_hash = ${passwordHash} for share`)
+  if (rows.length === 0) throw new Failure('wrong_password')
+}
+
+async function firstMembership(db: Tx, { id }: { id: string }): Promise<Membership> {
+  const [membership] = await db
+    .select({ accountId: memberships.accountId, organisationId: memberships.organisationId })
+    .from(memberships)
+    .where(eq(memberships.accountId, id))
+    .orderBy(memberships.createdAt)
+    .limit(1)
+  if (!membership) throw new Failure('wrong_password', { detail: 'This account belongs to no organisation.' })
+  return membership
+}
+
+type Membership = { accountId: string; organisationId: string }
+
+async function startSession(tx: Tx, membership: Membership, device: string | null): Promise<NewSession> {
+  const { accountId } = membership
+  const token = mintToken()
+  const expiresAt = new Date(Date.now() + SessionDays * 86_400_000)
+  await tx.insert(sessions).values({ ...membership, tokenHash: digest(token), expiresAt })
+  await tx.execute(sql`
+    delete from sessions where account_id = ${accountId} and id in (
+      select id from sessions where account_id = ${accountId} order by created_at desc, id desc offset ${SessionsKept})`)
+  return { token, expiresAt, device: await rememberDevice(tx, accountId, device) }
+}
+
+// Whoever copied the old token is out as well.
+async function renewSession(
+  tx: Tx,
+  { id, sessionId }: { id: string; sessionId: string },
+  device: string | null,
+): Promise<NewSession | null> {
+  const token = mintToken()
+  const [session] = await tx
+    .update(sessions)
+    .set({ tokenHash: digest(token) })
+    .where(eq(sessions.id, sessionId))
+    .returning({ expiresAt: sessions.expiresAt })
+  return session ? { token, expiresAt: session.expiresAt, device: await rememberDevice(tx, id, device) } : null
+}
+
+/** What the person and their organisations are called. */
+export async function namesOf(db: Tx, { id, name }: { id: string; name: string }): Promise<string[]> {
+  const theirs = await db
+    .select({ name: organisations.name })
+    .from(organisations)
+    .innerJoin(memberships, eq(memberships.organisationId, organisations.id))
+    .where(eq(memberships.accountId, id))
+  return [name, ...theirs.map((organisation) => organisation.name)]
+}
+
+type Asking = Pick<Context, 'db' | 'env' | 'address'> & { actor: { id: string; email: string; sessionId: string } }
+
+// Counted like a sign-in, for this session alone: a borrowed browser is no place to try passwords. Gives the hash.
+async function demandPassword({ db, env, address, actor }: Asking, password: string, field: string): Promise<string> {
+  const known = `session ${actor.sessionId}`
+  const hash = await throttled(db, env.authRateLimit, { email: actor.email, address, known }, async () => {
+    const [person] = await db.select({ hash: accounts.passwordHash }).from(accounts).where(eq(accounts.id, actor.id))
+    return (await verifyPassword(person?.hash ?? null, password)) && person ? person.hash : null
+  })
+  if (hash === null) throw notYourPassword(field)
+  return hash
+}
+
+function notYourPassword(field: string): Failure {
+  const fault = { path: field, code: 'wrong_password', message: 'This is not your password.' }
+  return new Failure('unprocessable', { errors: [fault] })
+}
+
+// Nobody proves that an address is theirs, and these give power over the whole installation.
+function demandFree(env: Context['env'], email: string): void {
+  if (!isOperator(env, email)) return
+  const message =
+    'This is the address of an operator of this installation: `npm run admin -- create-account` makes its account.'
+  throw new Failure('email_reserved', { detail: message, errors: [{ path: 'email', code: 'email_reserved', message }] })
+}
+
+async function orEmailTaken<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    if (sqlStateOf(error) !== '23505') throw error
+    throw new Failure('email_taken', {
+      errors: [{ path: 'email', code: 'email_taken', message: 'There is an account with this address already.' }],
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,59 @@
+import { and, eq, gt, sql } from 'drizzle-orm'
+import type { Db, Tx } from '../../db/client.ts'
+import { accounts, devices } from '../../db/schema.ts'
+import { digest, mintToken } from '../access/secrets.ts'
+
+const DeviceDays = 365
+const DevicesKept = 20 // of an account
+
+/** What the cookie of a device carries, once: a browser that has signed in, for longer than any session of it. */
+export type NewDevice = { token: string; expiresAt: Date }
+
+/**
+ * The name under which the failures of a device are counted; null unless the account with this e-mail has signed in on
+ * it. It proves nothing but that, and opens nothing.
+ */
+export async function knownDevice(db: Db, email: string, token: string | null): Promise<string | null> {
+  if (token === null) return null
+  const tokenHash = digest(token)
+  const [device] = await db
+    .select({ accountId: devices.accountId })
+    .from(devices)
+    .innerJoin(accounts, eq(accounts.id, devices.accountId))
+    .where(
+      and(
+        eq(devices.tokenHash, tokenHash),
+        sql`lower(${accounts.email}) = lower(${email})`,
+        gt(devices.expiresAt, sql`now()`),
+      ),
+    )
+  return device ? `device ${Buffer.from(tokenHash).toString('base64url')}` : null
+}
+
+/**
+ * The account has signed in on the device that showed `token` (null: none). The device goes on under a new token, which
+ * its other accounts share: one that somebody else put there is worth nothing from now on.
+ */
+export async function rememberDevice(tx: Tx, accountId: string, token: string | null): Promise<NewDevice> {
+  const next = mintToken()
+  const expiresAt = new Date(Date.now() + DeviceDays * 86_400_000)
+  const tokenHash = digest(next)
+  if (token !== null)
+    await tx
+      .update(devices)
+      .set({ tokenHash })
+      .where(eq(devices.tokenHash, digest(token)))
+  await tx
+    .insert(devices)
+    .values({ tokenHash, accountId, expiresAt })
+    .onConflictDoUpdate({ target: [devices.tokenHash, devices.accountId], set: { expiresAt } })
+  await tx.execute(sql`
+    delete from devices where account_id = ${accountId} and token_hash in (
+      select token_hash from devices where account_id = ${accountId} order by expires_at desc offset ${DevicesKept})`)
+  return { token: next, expiresAt }
+}
+
+/** Nothing that the account signed in on is known any longer. */
+export async function forgetDevices(tx: Tx, accountId: string): Promise<void> {
+  await tx.delete(devices).where(eq(devices.accountId, accountId))
+}

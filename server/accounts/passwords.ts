@@ -1,0 +1,47 @@
+import { Failure } from '../errors.ts'
+
+/** What somebody would try first: the person's e-mail, and names that go with the account. */
+export type Guesses = { email: string; names: string[] }
+
+const Product = 'Punctual'
+
+/**
+ * Throws `unprocessable`, beside the field `password`, for a password that attackers try first: one of the 49,000 most
+ * common, the person's e-mail or what is before its @, the name of an organisation of theirs or of this product; as it
+ * stands, or with up to four digits or signs before and after it.
+ */
+export async function demandHardToGuess(password: string, { email, names }: Guesses): Promise<void> {
+  const common = await commonPasswords()
+  const tried = spellingsOf(password)
+  const own = [email, email.split('@')[0]!, ...names, Product].map(lettersOf).filter(Boolean)
+  if (tried.some((spelling) => own.includes(lettersOf(spelling))))
+    throw refusal('Do not use your e-mail address or a name that goes with your account. Choose another password.')
+  if (tried.some((spelling) => common.has(spelling)))
+    throw refusal('This is one of the passwords that attackers try first. Choose another one.')
+}
+
+function refusal(message: string): Failure {
+  return new Failure('unprocessable', { errors: [{ path: 'password', code: 'password_easy_to_guess', message }] })
+}
+
+function spellingsOf(password: string): string[] {
+  const plain = password.normalize('NFKC').toLowerCase().trim()
+  const core = plain.replace(/^[^\p{L}]{0,4}/u, '').replace(/[^\p{L}]{0,4}$/u, '')
+  return core === '' ? [plain] : [plain, core]
+}
+
+// Without spaces, dots and the like, in which nobody is inventive.
+function lettersOf(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '')
+}
+
+// Read when it is first asked for: half a megabyte that only web and a few commands need.
+let list: Promise<Set<string>> | undefined
+
+function commonPasswords(): Promise<Set<string>> {
+  list ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => new Set(dictionary['passwords-common']))
+  return list
+}

@@ -1,0 +1,83 @@
+import { sql } from 'drizzle-orm'
+import type { Logger } from 'pino'
+import { v7 as uuidv7 } from 'uuid'
+import type { Db } from '../../db/client.ts'
+import type { apiRequests } from '../../db/schema.ts'
+
+/** One request to the public API as it is kept; requests.ts shows it. */
+export type ApiRequestRow = Omit<typeof apiRequests.$inferSelect, 'id'>
+
+/** Where calls are noted. Nobody waits for it, and nothing fails by it. `isPastLimit`: the credential asks too often. */
+export type Journal = { note(request: ApiRequestRow, isPastLimit?: boolean): void; end(): Promise<void> }
+
+const EveryMs = 1000
+const CallsAtMost = 5000
+const PathLength = 300
+
+/**
+ * Keep calls of the public API for their developers: gathered in memory, written once a second and at `end`.
+ *
+ * What the database does not take is lost. Of more than 5,000 that wait the oldest go. Of what a credential asks
+ * past its limit, one a second is kept: a loop that never stops would fill the table with nothing else.
+ */
+export function openJournal(db: Db, log: Logger): Journal {
+  let calls: ApiRequestRow[] = []
+  let isDropping = false
+  const pastLimit = new Set<string>() // credentials
+  let writing: Promise<void> | null = null
+
+  async function write(): Promise<void> {
+    const batch = calls
+    calls = []
+    isDropping = false
+    pastLimit.clear()
+    if (batch.length > 0)
+      await insert(db, batch).catch((err) => log.warn({ err, calls: batch.length }, 'calls of the API are not kept'))
+  }
+  const timer = setInterval(() => {
+    writing ??= write().finally(() => {
+      writing = null
+    })
+  }, EveryMs)
+  return {
+    note(call, isPastLimit = false) {
+      const isTooMuch = isPastLimit || call.problem === 'rate_limited'
+      if (isTooMuch && pastLimit.has(call.credentialId)) return
+      if (isTooMuch) pastLimit.add(call.credentialId)
+      if (calls.length === CallsAtMost) {
+        if (!isDropping) log.warn({ calls: CallsAtMost }, 'too many calls of the API wait to be kept: the oldest go')
+        isDropping = true
+        calls.shift()
+      }
+      calls.push({ ...call, path: pathOf(call) })
+    },
+    async end() {
+      clearInterval(timer)
+      await writing
+      await write()
+    },
+  }
+}
+
+// One parameter, whatever the number of rows: each number would be a statement of its own, and be prepared.
+async function insert(db: Db, calls: ApiRequestRow[]): Promise<void> {
+  const rows = calls.map((call) => ({
+    ...{ id: uuidv7(), organisation_id: call.organisationId, at: call.at, request_id: call.requestId },
+    ...{ method: call.method, path: call.path, status: call.status, duration_ms: call.durationMs },
+    ...{ credential_kind: call.credentialKind, credential_id: call.credentialId, credential_name: call.credentialName },
+    problem: call.problem,
+  }))
+  await db.execute(sql`
+    insert into api_requests (
+      id, organisation_id, at, request_id, method, path, status, duration_ms, credential_kind, credential_id, credential_name, problem)
+    select r.id, r.organisation_id, r.at, r.request_id, r.method, r.path, r.status, r.duration_ms, r.credential_kind,
+      r.credential_id, r.credential_name, r.problem
+    from jsonb_populate_recordset(null::api_requests, ${JSON.stringify(rows)}::jsonb) r
+    where exists (select from organisations o where o.id = r.organisation_id)`)
+}
+
+// A credential may be anywhere by mistake. Cut as bytes: a slice would keep all of a long path in memory.
+function pathOf({ path }: ApiRequestRow): string {
+  const beginning = Buffer.from(path.slice(0, PathLength)).toString()
+  return beginning.replace(/(pak_live|pos|pcs)_[\w-]+/g, '$1_…')
+}

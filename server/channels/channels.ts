@@ -1,0 +1,290 @@
+import { and, eq, gt, sql } from 'drizzle-orm'
+import type { Db, Tx } from '../../db/client.ts'
+import { channels as channelsTable, connectFlows } from '../../db/schema.ts'
+import { open, seal } from '../../db/sealed.ts'
+import { endLater, leaveWhileConnecting, opened } from '../../jobs/channels/revocations.ts'
+import { times } from '../../jobs/durations.ts'
+import {
+  type Channel,
+  type ChannelRow,
+  channelColumns,
+  channelStatus,
+  showChannel,
+} from '../../jobs/ledger/channel-view.ts'
+import { tellOfChannel } from '../../jobs/ledger/events.ts'
+import { iso } from '../../jobs/ledger/post-view.ts'
+import { cancelUnsent, holdUnsent, lookOnceMore, releaseHeld } from '../../jobs/ledger/user-actions.ts'
+import {
+  type ConnectAccess,
+  ConnectError,
+  type ConnectedAccount,
+  type Credential,
+  type Network,
+} from '../../jobs/networks/network.ts'
+import { isAsked } from '../../jobs/publish/looks.ts'
+import { credentialPlace } from '../../jobs/publish/network-session.ts'
+import { type Page, pageOf, positionOf } from '../access/cursor.ts'
+import { digest, mintToken } from '../access/secrets.ts'
+import { type Installation, needs, owner, router } from '../access/trpc.ts'
+import { reachesChannel, type Who } from '../access/visibility.ts'
+import { Failure } from '../errors.ts'
+import { ById, ConnectChannel, Disconnect, FinishConnect, ListChannels } from '../forms.ts'
+import { copyPicture } from './account-picture.ts'
+import { registrationsOf } from './client-registrations.ts'
+import { type ChannelCounts, countsOf, knownOf } from './reconnecting.ts'
+
+const FlowMinutes = 30
+
+export const channels = router({
+  list: needs('channels:read')
+    .input(ListChannels)
+    .query(async ({ ctx: { db, env, organisationId, actor }, input }): Promise<Page<Channel>> => {
+      const { network, status, limit } = input
+      const after = positionOf(input.cursor)
+      const rows = await db.execute<ChannelRow>(sql`
+        select ${channelColumns} from channels c where c.organisation_id = ${organisationId} and ${reachesChannel(actor, sql`c.id`)}
+          and ${status ? sql`${channelStatus} = ${status.toLowerCase()}` : sql`c.status <> 'disconnected'`}
+          ${network ? sql`and c.network = ${network}` : sql``}
+          ${after ? sql`and (c.created_at, c.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
+        order by c.created_at, c.id limit ${limit + 1}`)
+      return pageOf(
+        [...rows],
+        limit,
+        (row) => showChannel(row, env.appUrl),
+        (row) => [iso(row.created_at), row.id],
+      )
+    }),
+
+  get: needs('channels:read')
+    .input(ById)
+    .query(({ ctx, input: { id } }) => readChannel(ctx, id)),
+
+  /** How many posts a disconnect of the channel would touch. */
+  unsent: needs('channels:read')
+    .input(ById)
+    .query(async ({ ctx, input: { id } }): Promise<number> => {
+      await readChannel(ctx, id)
+      const [row] = await ctx.db.execute<{ count: number }>(sql`
+        select count(*)::int as count from deliveries where channel_id = ${id} and organisation_id = ${ctx.organisationId}
+          and state in ('draft', 'scheduled', 'claimed', 'held')`)
+      return row!.count
+    }),
+
+  /** How many posts of the channel are on their way, and what has become of others since it was connected. */
+  counts: needs('channels:read')
+    .input(ById)
+    .query(async ({ ctx, input: { id } }): Promise<ChannelCounts> => {
+      await readChannel(ctx, id)
+      return countsOf(ctx.db, ctx.organisationId, id)
+    }),
+
+  /** What need not be typed again to connect the channel again, by the fields of its form. */
+  known: owner.input(ById).query(({ ctx, input: { id } }) => knownOf(ctx, id)),
+
+  /** The networks that a channel can be connected to, for the page. */
+  networks: needs('channels:read').query(({ ctx: { networks } }) =>
+    Object.entries(networks).map(([key, { name, connecting }]) => ({ key, name, by: connecting.by })),
+  ),
+
+  /**
+   * Connect a channel, or begin to: `channel` when what was typed is enough, `url` when the person must go to the
+   * network's consent page first and come back through `finish`.
+   */
+  connect: owner
+    .input(ConnectChannel)
+    .mutation(async ({ ctx, input }): Promise<{ channel: Channel } | { url: string }> => {
+      const network = Object.hasOwn(ctx.networks, input.network) ? ctx.networks[input.network] : undefined
+      if (!network) throw new Failure('not_found')
+      const known = input.channelId && (await accountOf(ctx.db, ctx.organisationId, input.channelId))
+      if (network.connecting.by === 'redirect') return beginFlow(ctx, network, input)
+      const { connect } = network.connecting
+      const account = await explained(() => connect(input.input, ctx.outbound, known))
+      return { channel: await storeChannel(ctx, input.network, account, input.channelId ?? null) }
+    }),
+
+  /** Come back from a network's consent page. The flow is used up, whatever comes of it. */
+  finish: owner.input(FinishConnect).mutation(async ({ ctx, input }): Promise<Channel> => {
+    const [flow] = await ctx.db
+      .delete(connectFlows)
+      .where(
+        and(
+          eq(connectFlows.stateHash, digest(input.state)),
+          eq(connectFlows.organisationId, ctx.organisationId),
+          eq(connectFlows.accountId, ctx.actor.id),
+          gt(connectFlows.expiresAt, sql`now()`),
+        ),
+      )
+      .returning()
+    const connecting = flow && ctx.networks[flow.network]?.connecting
+    if (!flow || connecting?.by !== 'redirect')
+      throw new Failure('connect_failed', {
+        detail: 'This connection was begun too long ago, or in another browser. Begin again.',
+      })
+    const kept: unknown = JSON.parse(open(ctx.ring, flowPlace(flow.id, ctx.organisationId), flow.sealed))
+    const { server = null, code = null, error = null, iss = null } = input
+    const answer = { server, code, error, iss }
+    await leaveWhileConnecting(ctx.db, { organisationId: ctx.organisationId, network: flow.network })
+    const account = await explained(() => connecting.finish(kept, answer, accessOf(ctx, flow.network)))
+    return storeChannel(ctx, flow.network, account, flow.channelId)
+  }),
+
+  /** Disconnect; `unsent` says what becomes of posts that have not gone out. What is being sent runs to its end, then the reaper erases the credential. */
+  disconnect: owner.input(Disconnect).mutation(({ ctx: { db, organisationId }, input: { id, unsent: fate } }) =>
+    db.transaction(async (tx) => {
+      const [channel] = await tx
+        .select({ status: channelsTable.status })
+        .from(channelsTable)
+        .where(and(eq(channelsTable.id, id), eq(channelsTable.organisationId, organisationId)))
+        .for('update') // waits for posts that are being made on it (rules.ts), which do not keep a claim waiting
+      if (!channel || channel.status === 'disconnected') throw new Failure('not_found')
+      await tx.update(channelsTable).set({ status: 'disconnected' }).where(eq(channelsTable.id, id))
+      await (fate === 'cancel' ? cancelUnsent : holdUnsent)(tx, organisationId, id)
+    }),
+  ),
+})
+
+/** Store an account that was just connected: a new channel, or the one of the same account revived, what it held sent. */
+export async function storeChannel(
+  ctx: Pick<Installation, 'db' | 'env' | 'ring' | 'files' | 'outbound' | 'networks'> & { organisationId: string },
+  network: string,
+  account: ConnectedAccount,
+  expectedId: string | null,
+): Promise<Channel> {
+  const { organisationId } = ctx
+  const pictureKey = await copyPicture(ctx, account.pictureUrl, ctx.organisationId)
+  const { remoteAccount, name, handle, url, limits } = account
+  const shown = { name, handle, url, limits, status: 'active' as const, pausedUntil: null, connectedAt: sql`now()` }
+  const id = await ctx.db.transaction(async (tx) => {
+    const former = await credentialOf(tx, { organisationId, network, remoteAccount })
+    const [row] = await tx
+      .insert(channelsTable)
+      .values({ organisationId, network, remoteAccount, ...shown, pictureKey })
+      .onConflictDoUpdate({
+        target: [channelsTable.organisationId, channelsTable.network, channelsTable.remoteAccount],
+        set: {
+          ...shown,
+          ...(pictureKey ? { pictureKey } : {}),
+          credentialVersion: sql`${channelsTable.credentialVersion} + 1`,
+        },
+      })
+      .returning({ id: channelsTable.id })
+    const id = row!.id
+    if (expectedId && expectedId !== id)
+      throw new Failure('connect_failed', {
+        detail:
+          'That is another account than the one of this channel. Sign in there as the right one, or connect it as a new channel.',
+      })
+    const credential = seal(
+      ctx.ring,
+      credentialPlace({ channelId: id, organisationId }),
+      JSON.stringify(account.credential),
+    )
+    const page = url ?? ctx.networks[network]?.pageOf?.(id) ?? null
+    await tx.update(channelsTable).set({ credential, url: page }).where(eq(channelsTable.id, id))
+    if (former) await endFormer(tx, ctx, { channelId: id, network }, { former, current: account.credential })
+    await releaseHeld(tx, times, organisationId, id)
+    if (isAsked(ctx, network)) await lookOnceMore(tx, organisationId, id)
+    await tellOfChannel(tx, organisationId, id, 'channel.connected')
+    return id
+  })
+  return readChannel(ctx, id)
+}
+
+async function credentialOf(
+  tx: Tx,
+  { organisationId, network, remoteAccount }: { organisationId: string; network: string; remoteAccount: string },
+): Promise<Uint8Array | null> {
+  const [channel] = await tx
+    .select({ credential: channelsTable.credential })
+    .from(channelsTable)
+    .where(
+      and(
+        eq(channelsTable.organisationId, organisationId),
+        eq(channelsTable.network, network),
+        eq(channelsTable.remoteAccount, remoteAccount),
+      ),
+    )
+    .for('no key update')
+  return channel?.credential ?? null
+}
+
+// Not at once: what is being sent or looked for with it comes to its end first.
+async function endFormer(
+  tx: Tx,
+  { ring, networks, organisationId }: Pick<Installation, 'ring' | 'networks'> & { organisationId: string },
+  { channelId, network }: { channelId: string; network: string },
+  { former, current }: { former: Uint8Array; current: Credential },
+): Promise<void> {
+  const channel = { organisationId, channelId }
+  const credential = opened(ring, channel, former)
+  const { revoking } = networks[network] ?? {}
+  if (!credential || !revoking || revoking.isSame(credential, current)) return
+  await endLater(tx, ring, channel, former, times.lookLeaseMs)
+}
+
+/** The network's own id of a channel's account. Throws `not_found`. */
+async function accountOf(db: Db, organisationId: string, id: string): Promise<string> {
+  const [row] = await db
+    .select({ account: channelsTable.remoteAccount })
+    .from(channelsTable)
+    .where(and(eq(channelsTable.id, id), eq(channelsTable.organisationId, organisationId)))
+  if (!row) throw new Failure('not_found')
+  return row.account
+}
+
+async function readChannel(
+  { db, env, organisationId, actor }: Pick<Installation, 'db' | 'env'> & { organisationId: string; actor?: Who },
+  id: string,
+): Promise<Channel> {
+  const [row] = await db.execute<ChannelRow>(
+    sql`select ${channelColumns} from channels c where c.id = ${id} and c.organisation_id = ${organisationId}
+      and ${actor ? reachesChannel(actor, sql`c.id`) : sql`true`}`,
+  )
+  if (!row) throw new Failure('not_found')
+  return showChannel(row, env.appUrl)
+}
+
+async function beginFlow(
+  ctx: Installation & { organisationId: string; actor: { id: string } },
+  network: Network,
+  input: { network: string; channelId?: string | undefined; input: Record<string, string> },
+): Promise<{ url: string }> {
+  const { connecting } = network
+  if (connecting.by !== 'redirect') throw new Error(`${network.name} has no consent page`)
+  const state = mintToken()
+  const request = { redirectUri: `${ctx.env.appUrl}/channels/connected`, state }
+  const { url, kept } = await explained(() => connecting.begin(input.input, request, accessOf(ctx, input.network)))
+  const [flow] = await ctx.db
+    .insert(connectFlows)
+    .values({
+      organisationId: ctx.organisationId,
+      accountId: ctx.actor.id,
+      network: input.network,
+      stateHash: digest(state),
+      sealed: new Uint8Array(),
+      channelId: input.channelId ?? null,
+      expiresAt: new Date(Date.now() + FlowMinutes * 60_000),
+    })
+    .returning({ id: connectFlows.id })
+  const sealed = seal(ctx.ring, flowPlace(flow!.id, ctx.organisationId), JSON.stringify(kept))
+  await ctx.db.update(connectFlows).set({ sealed }).where(eq(connectFlows.id, flow!.id))
+  return { url }
+}
+
+function accessOf(ctx: Installation & { organisationId: string }, network: string): ConnectAccess {
+  return { outbound: ctx.outbound, registrations: registrationsOf(ctx, network) }
+}
+
+function flowPlace(id: string, organisationId: string) {
+  return { table: 'connect_flows', id, organisationId, field: 'sealed' }
+}
+
+async function explained<T>(connect: () => Promise<T>): Promise<T> {
+  try {
+    return await connect()
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error
+    const errors = error.field ? [{ path: `input.${error.field}`, code: 'connect_failed', message: error.message }] : []
+    throw new Failure('connect_failed', { detail: error.message, errors, cause: error })
+  }
+}

@@ -1,0 +1,295 @@
+import { rm, writeFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { Writable } from 'node:stream'
+import busboy from 'busboy'
+import type { Files } from '../../db/files/files.ts'
+import { cleared } from '../../db/files/gc-stream.ts'
+import { bounded, type Reserve, reserved } from '../../jobs/outbound/bounded.ts'
+import { Failure } from '../errors.ts'
+import { bytesAtMost, sizeSentence, VideoBytesAtMost } from '../media/format.ts'
+
+/** How slowly a file may come: the longest pause, and the whole of it. */
+export type Pace = { pauseMs: number; wholeMs: number }
+
+/** 1 GB within the hour takes 2.4 Mbit/s. */
+export const UploadPace: Pace = { pauseMs: 15_000, wholeMs: 3_600_000 }
+
+/** How slowly any other body may come: after `graceMs` so many bytes a second, and the whole of it. */
+export type BodyPace = { graceMs: number; bytesPerSecond: number; wholeMs: number }
+
+/** For forms of pages and the OAuth endpoints. */
+export const FormPace: BodyPace = { graceMs: 5000, bytesPerSecond: 20 * 1024, wholeMs: 30_000 }
+
+/** For a form with a picture of a person who is signed in. */
+export const PicturePace: BodyPace = { graceMs: 15_000, bytesPerSecond: 20 * 1024, wholeMs: 1_200_000 }
+
+/**
+ * The JSON body of a request, of at most `most` bytes.
+ *
+ * Throws `body_too_large`, `unsupported_media_type`, or `invalid_request` for what is not UTF-8, not JSON, has
+ * more than 10,000 values, or holds characters that PostgreSQL cannot keep (NUL, halves of surrogate pairs).
+ */
+export async function readJson(req: IncomingMessage, most: number): Promise<{ value: unknown; bytes: Uint8Array }> {
+  if (Number(req.headers['content-length'] ?? 0) > most) throw new Failure('body_too_large')
+  if (!/^application\/json\s*(;|$)/i.test(req.headers['content-type'] ?? ''))
+    throw new Failure('unsupported_media_type', { detail: 'Send the body as application/json.' })
+  demandPlain(req)
+  const bytes = await readAll(req, most)
+  const value = parse(bytes)
+  const bad = badTextIn(value)
+  if (bad.length > 0)
+    throw new Failure('invalid_request', {
+      errors: bad.map((path) => ({ path, code: 'invalid', message: 'Contains characters that are not text.' })),
+    })
+  return { value, bytes }
+}
+
+/**
+ * A multipart body with one `file` and perhaps `alt`, the file streamed to a temporary place that goes when disposed.
+ *
+ * Throws as readJson does: `body_too_large` as soon as a picture has more than 20 MB or a video more than 1 GB, by what
+ * its first bytes say it is; `upload_too_slow` as soon as it falls behind `pace`; and what `reserve` throws, which is told
+ * how large the file is at least before it is read and while it comes.
+ */
+export async function receiveFile(
+  files: Files,
+  req: IncomingMessage,
+  pace = UploadPace,
+  reserve: Reserve = async () => {},
+): Promise<AsyncDisposable & { value: unknown; digested: Uint8Array }> {
+  if (!/^multipart\/form-data\s*;/i.test(req.headers['content-type'] ?? ''))
+    throw new Failure('unsupported_media_type', {
+      detail: 'Send the file as multipart/form-data, in a part named file.',
+    })
+  demandPlain(req)
+  const expected = Number(req.headers['content-length'] ?? 0)
+  if (expected > BodyBytesAtMost) throw new Failure('body_too_large', { detail: sizeSentence(VideoBytesAtMost) })
+  await reserve(Math.max(1, expected - AroundFileBytes), expected || undefined)
+  const path = await files.temporary()
+  const dispose = () => rm(path, { force: true })
+  try {
+    const fields = await receive(req, path, pace, reserve)
+    return { value: { ...fields, path }, digested: new Uint8Array(), [Symbol.asyncDispose]: dispose }
+  } catch (error) {
+    await dispose()
+    throw error
+  }
+}
+
+/**
+ * The bytes of a body, at most `most` of them. `see` is shown each piece as it comes, and what it throws ends the reading.
+ *
+ * Throws `body_too_large`, `body_too_slow` when it falls behind `pace`, or `unsupported_media_type` when it is compressed.
+ * The connection stays for the answer.
+ */
+export async function readBytes(
+  req: IncomingMessage,
+  most: number,
+  pace: BodyPace,
+  see: (piece: Buffer) => void = () => {},
+): Promise<Buffer> {
+  demandPlain(req)
+  const pieces: Buffer[] = []
+  const sink = new Writable({
+    write(piece: Buffer, _encoding, done) {
+      try {
+        see(piece)
+        pieces.push(piece)
+        done()
+      } catch (error) {
+        done(error as Error)
+      }
+    },
+  })
+  await parsed(req, sink, { most, pace })
+  return Buffer.concat(pieces)
+}
+
+const LingerMs = 2000
+
+/** Read what still comes of a refused body for a moment, and keep nothing: closed at once, the caller would see a reset and no answer. */
+export function discardRest(req: IncomingMessage): void {
+  const impatience = setTimeout(() => req.destroy(), LingerMs).unref()
+  discard(req)
+    .catch(() => {}) // they went away
+    .finally(() => clearTimeout(impatience))
+}
+
+async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of cleared(body));
+}
+
+function demandPlain(req: IncomingMessage): void {
+  if ((req.headers['content-encoding'] ?? 'identity') !== 'identity')
+    throw new Failure('unsupported_media_type', { detail: 'Send the body as it is, without a Content-Encoding.' })
+}
+
+async function readAll(req: IncomingMessage, most: number): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of req as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > most) throw new Failure('body_too_large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (cause) {
+    throw new Failure('invalid_request', { detail: 'The body is not JSON in UTF-8.', cause })
+  }
+}
+
+const PathLength = 200
+const ValuesAtMost = 10_000 // a post for 50 channels, each with a text and 20 files of its own, has 1,300
+
+const tooManyValues = `The body can have at most ${ValuesAtMost.toLocaleString('en')} values.`
+
+/** The paths of the strings in `value`, and of what holds names, that are not well-formed text. */
+function badTextIn(value: unknown): string[] {
+  const bad = new Set<string>()
+  const isBad = (text: string) => text.includes('\0') || !text.isWellFormed()
+  const left = [{ value, path: '' }] // a list and no recursion: a body may nest deeper than the stack
+  for (const { value, path } of left) {
+    if (typeof value === 'string' && isBad(value)) bad.add(path)
+    if (typeof value !== 'object' || value === null) continue
+    for (const [name, member] of Object.entries(value)) {
+      if (isBad(name)) bad.add(path)
+      else left.push({ value: member, path: under(path, Array.isArray(value) ? `[${name}]` : name) })
+      if (left.length > ValuesAtMost) throw new Failure('invalid_request', { detail: tooManyValues })
+    }
+  }
+  return [...bad]
+}
+
+// Cut short: the paths of a small body that nests deep would be gigabytes.
+function under(path: string, step: string): string {
+  if (path.endsWith('…')) return path
+  const whole = path && !step.startsWith('[') ? `${path}.${step}` : `${path}${step}`
+  return whole.length > PathLength ? `${whole.slice(0, PathLength)}…` : whole
+}
+
+type Fields = Record<string, string>
+
+const AroundFileBytes = 100_000
+const BodyBytesAtMost = VideoBytesAtMost + AroundFileBytes
+
+async function receive(req: IncomingMessage, path: string, pace: Pace, reserve: Reserve): Promise<Fields> {
+  const fields: Fields = {}
+  const parser = parserFor(req)
+  const written: Promise<void>[] = []
+  const refuse = (detail: string) => void parser.destroy(new Failure('invalid_request', { detail }))
+  parser.on('file', (name, stream) => {
+    stream.on('error', () => {}) // the parser's own, heard there
+    if (name !== 'file' || written.length > 0) return refuse('Send exactly one file, in a part named file.')
+    const writing = writeFile(path, reserved(bounded(stream, bytesAtMost, tooLarge), reserve))
+    writing.catch((error) => parser.destroy(error))
+    written.push(writing)
+  })
+  parser.on('field', (name, value?: string) => {
+    if (name !== 'alt' || name in fields)
+      refuse(`There is no part ${JSON.stringify(name.slice(0, 50))}, or it is given twice.`)
+    if (value === undefined) refuse('The text is in a charset that we do not know. Send UTF-8.')
+    fields[name] = value ?? ''
+  })
+  parser.on('partsLimit', () => refuse('Too many parts.'))
+  const forgetPace = keepPace(req, pace, (detail) => parser.destroy(new Failure('upload_too_slow', { detail })))
+  try {
+    await parsed(req, parser)
+    await Promise.all(written) // the last of it may still be on its way to the disk
+  } finally {
+    forgetPace()
+    await Promise.allSettled(written) // the file is closed: one that is opened after we removed it would stay
+  }
+  if (written.length === 0) throw new Failure('invalid_request', { detail: 'Send the file in a part named file.' })
+  return fields
+}
+
+function tooLarge(most: number): Failure {
+  return new Failure('body_too_large', { detail: sizeSentence(most) })
+}
+
+function keepPace(req: IncomingMessage, { pauseMs, wholeMs }: Pace, fail: (detail: string) => void): () => void {
+  const pause = setTimeout(fail, pauseMs, `Nothing came for ${pauseMs / 1000} seconds.`)
+  const whole = setTimeout(fail, wholeMs, `It took more than ${wholeMs / 60_000} minutes.`)
+  const hear = () => void pause.refresh()
+  req.on('data', hear)
+  return () => {
+    req.off('data', hear)
+    clearTimeout(pause)
+    clearTimeout(whole)
+  }
+}
+
+type Reading = { most?: number; pace?: BodyPace; broken?: (cause: Error) => Failure }
+
+/**
+ * Send a body through `parser` until it is closed. What is thrown is a Failure, the disk's own error, or what `broken`
+ * makes of the parser's. Not pipeline(): that destroys the request after a failure, and with it the connection on which
+ * the answer goes.
+ */
+export function parsed(req: IncomingMessage, parser: Writable, reading: Reading = {}): Promise<void> {
+  const { most = Number.POSITIVE_INFINITY, pace, broken = brokenParts } = reading
+  const refuse = (failure: Failure) => void parser.destroy(failure)
+  const forgetRate = pace ? keepRate(req, pace, refuse) : () => {}
+  let bytes = 0
+  const count = (piece: Buffer) => {
+    bytes += piece.length
+    if (bytes > most)
+      refuse(new Failure('body_too_large', { detail: `The body can have at most ${Math.floor(most / 1024)} KB.` }))
+  }
+  return new Promise<void>((done, fail) => {
+    const end = (error: Error) => {
+      const isOurs = error instanceof Failure || 'syscall' in error || error === req.errored // the disk's, or they left
+      fail(isOurs ? error : broken(error))
+    }
+    parser.on('error', end).on('close', done)
+    req.on('error', (error) => parser.destroy(error)).on('data', count)
+    req.pipe(parser)
+  }).finally(() => {
+    forgetRate()
+    req.off('data', count).unpipe(parser)
+  })
+}
+
+function brokenParts(cause: Error): Failure {
+  return new Failure('invalid_request', { detail: 'The multipart body is broken.', cause })
+}
+
+function keepRate(req: IncomingMessage, pace: BodyPace, refuse: (failure: Failure) => void): () => void {
+  const { graceMs, bytesPerSecond, wholeMs } = pace
+  const began = performance.now()
+  let bytes = 0
+  const hear = (piece: Buffer) => {
+    bytes += piece.length
+  }
+  const look = setInterval(() => {
+    const ms = performance.now() - began
+    if (ms > wholeMs || bytes < ((ms - graceMs) / 1000) * bytesPerSecond)
+      refuse(new Failure('body_too_slow', { detail: slowSentence(pace) }))
+  }, graceMs / 5)
+  req.on('data', hear)
+  return () => {
+    clearInterval(look)
+    req.off('data', hear)
+  }
+}
+
+function slowSentence({ bytesPerSecond, wholeMs }: BodyPace): string {
+  const whole = wholeMs < 120_000 ? `${wholeMs / 1000} seconds` : `${wholeMs / 60_000} minutes`
+  return `The request arrived too slowly: send at least ${bytesPerSecond / 1024} KB a second, and all of it within ${whole}.`
+}
+
+function parserFor(req: IncomingMessage) {
+  try {
+    return busboy({
+      headers: req.headers,
+      limits: { files: 2, parts: 5, fieldSize: 16_384 },
+    })
+  } catch (cause) {
+    throw new Failure('invalid_request', { detail: 'The multipart body has no boundary.', cause })
+  }
+}

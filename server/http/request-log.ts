@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
+import { pinoHttp } from 'pino-http'
+import { withoutParameters } from '../../db/log.ts'
+import type { Actor } from '../access/actor.ts'
+
+/** A line in `log` for each request, under the id that its answer carries, with who asked and what went wrong. */
+export function requestLog(log: Logger) {
+  return pinoHttp({
+    logger: log,
+    genReqId,
+    serializers,
+    customProps,
+    autoLogging: { ignore: isUninteresting },
+    customLogLevel,
+  })
+}
+
+/**
+ * Who asks is known: every line of the request from here on says so. `knownBy` is an actor, or an app that showed its
+ * secret at an endpoint of OAuth; its organisation is then that of its makers.
+ */
+export function noteCaller(req: IncomingMessage, res: ServerResponse, caller: Caller): void {
+  ;(res as Answer).locals.caller = caller
+  req.log = req.log.child(whoIs(caller))
+}
+
+type Caller = Pick<Actor, 'kind' | 'id' | 'organisationId'>
+type Answer = ServerResponse & { locals: { caller?: Caller; problem?: string } }
+
+function whoIs({ organisationId, kind, id }: Caller) {
+  return { organisation: organisationId, [kind]: id }
+}
+
+// Neither headers nor the query: credentials are in the ones, and codes and states of OAuth in the other.
+const serializers = {
+  req: ({ id, method, url }: { id: string; method: string; url: string }) => ({ id, method, path: url.split('?')[0] }),
+  res: ({ statusCode }: { statusCode: number }) => ({ status: statusCode }),
+  err: withoutParameters,
+}
+
+function customProps(_req: IncomingMessage, res: ServerResponse) {
+  const { caller, problem } = (res as Answer).locals
+  return { ...(caller && whoIs(caller)), problem }
+}
+
+function genReqId(_req: IncomingMessage, res: ServerResponse): string {
+  const id = randomUUID()
+  res.setHeader('X-Request-Id', id)
+  return id
+}
+
+function isUninteresting({ url = '' }: IncomingMessage): boolean {
+  return /^\/(livez|readyz|build\/)/.test(url)
+}
+
+function customLogLevel(_req: IncomingMessage, res: ServerResponse, error?: Error): 'error' | 'info' {
+  return error || res.statusCode >= 500 ? 'error' : 'info'
+}

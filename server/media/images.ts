@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { fileTypeFromBuffer } from 'file-type'
+import sharp, { type Sharp } from 'sharp'
+import type { Files } from '../../db/files/files.ts'
+import type { Keys } from '../../jobs/sweep/media-files.ts'
+import { fairTurns } from '../access/concurrency.ts'
+import { mintName } from '../access/secrets.ts'
+import { ImageBytesAtMost, MediaError } from './format.ts'
+
+const PixelsAtMost = 50_000_000 // all frames of an animation together
+const SecondsAtMost = 60
+const ThumbnailPixels = 480
+const AccountPicturePixels = 256
+
+// By what the bytes say. Whatever is written here is written anew, so nothing else that a file held is passed on.
+const formats: Record<string, { extension: string; encode: (image: Sharp) => Sharp }> = {
+  'image/jpeg': { extension: 'jpg', encode: (image) => image.jpeg({ quality: 90 }) },
+  'image/png': { extension: 'png', encode: (image) => image.png() },
+  'image/gif': { extension: 'gif', encode: (image) => image.gif() },
+  'image/webp': { extension: 'webp', encode: (image) => image.webp({ quality: 90 }) },
+  'image/avif': { extension: 'avif', encode: (image) => image.avif({ quality: 65, effort: 1 }) }, // 7 s for 48 megapixels; effort 4: 180 s
+}
+
+const unreadable = 'The picture is damaged and cannot be read.'
+const tooLarge = 'The picture is larger than 20 MB.'
+
+/**
+ * A file that may be kept, and what is known of it: sizes in pixels, upright, of one frame; `sha256` in hex, of the bytes
+ * that are kept. `store` keeps them, and the thumbnail beside them, under new keys.
+ */
+export type Accepted = {
+  facts: {
+    kind: 'image' | 'video'
+    mime: string
+    bytes: number
+    width: number
+    height: number
+    durationMs: number | null
+    sha256: string
+  }
+  store: () => Promise<Keys>
+}
+
+// Nothing but these five formats is ever decoded, and nothing is kept in memory between pictures.
+sharp.block({ operation: ['VipsForeignLoad'] })
+sharp.unblock({ operation: ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif'].map((format) => `VipsForeignLoad${format}`) })
+sharp.cache(false)
+
+// Of the four threads that DNS shares; a turned picture of 50 megapixels takes 300 MB meanwhile.
+const inTurn = fairTurns(2, 20)
+
+/**
+ * Take the picture of type `mime` in the file at `path`: upright in its own format, without metadata, in sRGB, beside a
+ * WebP thumbnail of at most 480 pixels. Animations stay animated; the thumbnail shows their first frame.
+ *
+ * Throws MediaError, and `rate_limited` when too many of the organisation wait; leaves the file at `path` to the caller.
+ */
+export async function acceptImage(files: Files, path: string, mime: string, organisationId: string): Promise<Accepted> {
+  const format = formats[mime]
+  if (!format) {
+    const message = 'The file is neither a JPEG, PNG, GIF, WebP or AVIF picture nor an MP4, MOV or WebM video.'
+    throw new MediaError('media_type_not_supported', message)
+  }
+  if ((await stat(path)).size > ImageBytesAtMost) throw new MediaError('media_too_large', tooLarge)
+  const { picture, thumbnail } = await inTurn(organisationId, async () => {
+    const image = await opened(path)
+    return {
+      picture: await decoded(format.encode(image).toBuffer({ resolveWithObject: true })),
+      thumbnail: await decoded(fitted(path, ThumbnailPixels).toBuffer()),
+    }
+  })
+  const { width, height, pageHeight } = picture.info
+  const sha256 = createHash('sha256').update(picture.data).digest('hex')
+  const size = { bytes: picture.data.length, width, height: pageHeight ?? height }
+  return {
+    facts: { kind: 'image', mime, ...size, durationMs: null, sha256 },
+    async store() {
+      const keys = { fileKey: newKey(format.extension), thumbnailKey: newKey('webp') }
+      await files.write(keys.thumbnailKey, thumbnail)
+      await files.write(keys.fileKey, picture.data)
+      return keys
+    },
+  }
+}
+
+/**
+ * Store an account's picture as WebP that fits into 256 by 256 pixels; returns its file key.
+ *
+ * Throws as acceptImage does.
+ */
+export async function fitPicture(files: Files, bytes: Uint8Array, organisationId: string): Promise<string> {
+  if (bytes.length > ImageBytesAtMost) throw new MediaError('media_too_large', tooLarge)
+  if (!formats[(await fileTypeFromBuffer(bytes))?.mime ?? ''])
+    throw new MediaError('media_type_not_supported', 'The file is not a JPEG, PNG, GIF, WebP or AVIF picture.')
+  const picture = await inTurn(organisationId, async () => {
+    await opened(bytes)
+    return decoded(fitted(bytes, AccountPicturePixels).toBuffer())
+  })
+  const key = newKey('webp')
+  await files.write(key, picture)
+  return key
+}
+
+// Reads the head of the file only: what is too large is never decoded.
+async function opened(input: string | Uint8Array): Promise<Sharp> {
+  const {
+    width,
+    height,
+    pages = 1,
+  } = await decoded(sharp(input, { animated: true, limitInputPixels: false }).metadata())
+  if (width * height > PixelsAtMost) {
+    const message = 'The picture has more than 50 megapixels, all frames of an animation together.'
+    throw new MediaError('media_dimensions_too_large', message)
+  }
+  const image = decoder(input, { animated: true })
+  return pages > 1 ? image : image.autoOrient() // animations cannot be turned, and cameras make none
+}
+
+function fitted(input: string | Uint8Array, pixels: number): Sharp {
+  const size = { width: pixels, height: pixels, fit: 'inside', withoutEnlargement: true } as const
+  return decoder(input, { animated: false }).autoOrient().resize(size).webp({ quality: 80 })
+}
+
+function decoder(input: string | Uint8Array, { animated }: { animated: boolean }): Sharp {
+  const options = { animated, limitInputPixels: PixelsAtMost, failOn: 'error' } as const // warnings: many cameras' files
+  return sharp(input, options).timeout({ seconds: SecondsAtMost })
+}
+
+function decoded<T>(work: Promise<T>): Promise<T> {
+  return work.catch((cause) => Promise.reject(new MediaError('media_unreadable', unreadable, { cause })))
+}
+
+/** A file key that nobody can guess: whoever knows it can read the file. */
+export function newKey(extension: string): string {
+  return `${mintName()}.${extension}`
+}

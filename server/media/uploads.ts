@@ -1,0 +1,135 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import type { Db, Tx } from '../../db/client.ts'
+import { uploads } from '../../db/schema.ts'
+import type { Reserve } from '../../jobs/outbound/bounded.ts'
+import type { Installation } from '../access/trpc.ts'
+import { Failure } from '../errors.ts'
+import { sizeOf, VideoBytesAtMost } from './format.ts'
+
+/** How many files an organisation may have fetched at a time, by all processes together. */
+export const FetchesAtOnce = 4
+
+const LeaseSeconds = 60
+const LeastAheadBytes = 64 * 1024
+
+/**
+ * A file of an organisation that is on its way in. What it keeps free is free again when it is disposed, or a minute after
+ * its process is gone.
+ */
+export type Upload = AsyncDisposable & {
+  /** Keep one of the organisation's places for fetches. False: none is free. */
+  takePlace: () => Promise<boolean>
+  /** Keep room for a file of `bytes` at least, and for what is `expected` if there is as much. Throws `storage_full`. */
+  reserve: Reserve
+  /** Turn what was reserved into the `bytes` of the row that `tx` writes next, which counts from then on. Throws `storage_full`. */
+  settle: (tx: Tx, bytes: number) => Promise<void>
+}
+
+type Place = { db: Db; quota: number; id: string; organisationId: string }
+
+/** Begin to take in a file: nothing is kept for it yet. */
+export function beginUpload({ db, env }: Pick<Installation, 'db' | 'env'>, organisationId: string): Upload {
+  const place: Place = { db, quota: env.storageQuota, id: uuidv7(), organisationId }
+  let renewal: NodeJS.Timeout | null = null
+  let isFetch = false
+  let reserved = 0
+  const keep = () => {
+    renewal ??= setInterval(renew, (LeaseSeconds * 1000) / 3, place).unref()
+  }
+  return {
+    takePlace: async () => {
+      isFetch = await takePlace(place)
+      if (isFetch) keep()
+      return isFetch
+    },
+    reserve: async (bytes, expected = bytes + Math.max(LeastAheadBytes, Math.round(bytes / 4))) => {
+      if (place.quota === 0 || bytes <= reserved) return
+      const wanted = Math.min(Math.max(bytes, expected), VideoBytesAtMost)
+      reserved = await reserve(place, { bytes, wanted, isFetch })
+      keep()
+    },
+    settle: async (tx, bytes) => {
+      if (place.quota > 0) await settle(tx, place, bytes)
+    },
+    [Symbol.asyncDispose]: async () => {
+      if (!renewal) return
+      clearInterval(renewal)
+      await remove(db, place).catch(() => {}) // then its lease ends by itself
+    },
+  }
+}
+
+const leaseEnd = sql`now() + make_interval(secs => ${LeaseSeconds})`
+
+function isThis({ id, organisationId }: Place) {
+  return and(eq(uploads.id, id), eq(uploads.organisationId, organisationId))
+}
+
+async function takePlace({ db, id, organisationId }: Place): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    await lockStorage(tx, organisationId)
+    const [row] = await tx.execute<{ fetches: number }>(sql`
+      select count(*)::int as fetches from uploads
+      where organisation_id = ${organisationId} and is_fetch and lease_until > now()`)
+    if (row!.fetches >= FetchesAtOnce) return false
+    await tx.insert(uploads).values({ id, organisationId, isFetch: true, bytes: 0, leaseUntil: leaseEnd })
+    return true
+  })
+}
+
+type Wish = { bytes: number; wanted: number; isFetch: boolean }
+
+// More than there is so far, if it fits: a file that comes in pieces asks now and then, and not at each.
+async function reserve({ db, quota, id, organisationId }: Place, { bytes, wanted, isFetch }: Wish): Promise<number> {
+  return db.transaction(async (tx) => {
+    await lockStorage(tx, organisationId)
+    const used = await usedBy(tx, { id, organisationId })
+    if (used + bytes > quota) throw full(used, quota)
+    const ahead = Math.max(bytes, Math.min(wanted, quota - used))
+    await tx
+      .insert(uploads)
+      .values({ id, organisationId, isFetch, bytes: ahead, leaseUntil: leaseEnd })
+      .onConflictDoUpdate({ target: uploads.id, set: { bytes: ahead, leaseUntil: leaseEnd } })
+    return ahead
+  })
+}
+
+async function settle(tx: Tx, place: Place, bytes: number): Promise<void> {
+  await lockStorage(tx, place.organisationId)
+  const used = await usedBy(tx, place)
+  if (used + bytes > place.quota) throw full(used, place.quota)
+  await remove(tx, place)
+}
+
+async function remove(db: Db | Tx, place: Place): Promise<void> {
+  await db.delete(uploads).where(isThis(place))
+}
+
+async function renew(place: Place): Promise<void> {
+  const renewed = place.db.update(uploads).set({ leaseUntil: leaseEnd }).where(isThis(place))
+  await renewed.catch(() => {}) // the next one may get through
+}
+
+// Until `tx` ends: of uploads side by side each sees what the others have kept free.
+async function lockStorage(tx: Tx, organisationId: string): Promise<void> {
+  await tx.execute(sql`select from organisations where id = ${organisationId} for no key update`)
+}
+
+/** The bytes of the organisation's media, and those kept free for uploads beside this one. */
+async function usedBy(tx: Tx, { id, organisationId }: Pick<Place, 'id' | 'organisationId'>): Promise<number> {
+  const [row] = await tx.execute<{ used: number }>(sql`
+    select (${storedBytes(organisationId)} + (select coalesce(sum(bytes), 0) from uploads
+      where organisation_id = ${organisationId} and lease_until > now() and id <> ${id}))::float8 as used`)
+  return row!.used
+}
+
+/** SQL: the bytes of the organisation's media. */
+export function storedBytes(organisationId: string): SQL {
+  return sql`(select coalesce(sum(bytes), 0) from media where organisation_id = ${organisationId})`
+}
+
+function full(used: number, quota: number): Failure {
+  const detail = `Your organisation uses ${sizeOf(used)} of its ${sizeOf(quota)} of storage, and this file does not fit. Delete files that no post uses, then try again.`
+  return new Failure('storage_full', { detail })
+}

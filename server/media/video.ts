@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { open, realpath, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { z } from 'zod'
+import type { Files } from '../../db/files/files.ts'
+import { fairTurns } from '../access/concurrency.ts'
+import { MediaError, VideoBytesAtMost, type VideoType } from './format.ts'
+import { type Accepted, newKey } from './images.ts'
+
+const PixelsASideAtMost = 8192
+const HoursAtMost = 12
+const ProbeMs = 5000
+const ProbeHeapMegabytes = 64
+const PieceBytes = 256 * 1024
+
+const Probed = z.object({ mime: z.string(), width: z.number(), height: z.number(), seconds: z.number() })
+type Probed = z.infer<typeof Probed>
+
+const Program = join(import.meta.dirname, `probe-process${extname(import.meta.filename)}`) // beside this one, from source and from build/ alike
+const Parser = join(dirname(createRequire(import.meta.url).resolve('mediabunny')), '../..')
+
+const inTurn = fairTurns(2, 20)
+
+/**
+ * Take the video in the file at `path`, which begins like one of `type`: kept as it is, without a thumbnail. `store`
+ * takes the file away from `path`.
+ *
+ * Throws MediaError, and `rate_limited` when too many of the organisation wait.
+ */
+export async function acceptVideo(
+  files: Files,
+  path: string,
+  { mime, extension }: VideoType,
+  organisationId: string,
+): Promise<Accepted> {
+  const { size: bytes } = await stat(path)
+  if (bytes > VideoBytesAtMost) throw new MediaError('media_too_large', 'The video is larger than 1 GB.')
+  const { width, height, seconds } = await inTurn(organisationId, () => probe(path, mime))
+  demandSize(width, height)
+  if (seconds > HoursAtMost * 3600)
+    throw new MediaError('media_too_long', `The video is longer than ${HoursAtMost} hours.`)
+  const durationMs = Math.max(1, Math.round(seconds * 1000))
+  return {
+    facts: { kind: 'video', mime, bytes, width, height, durationMs, sha256: await sha256Of(path) },
+    async store() {
+      const fileKey = newKey(extension)
+      await files.adopt(fileKey, path)
+      return { fileKey, thumbnailKey: null }
+    },
+  }
+}
+
+// Nothing of the file is trusted, nor is what reads it: a process without our secrets, which may read this one file and
+// its own code, write nothing, start nothing, hold little memory, and has five seconds.
+async function probe(path: string, mime: string): Promise<Probed> {
+  const file = await realpath(path)
+  const readable = [file, Program, join(dirname(Program), '../../package.json'), `${await realpath(Parser)}/*`]
+  const bounds = ['--permission', ...readable.map((one) => `--allow-fs-read=${one}`)]
+  const way = {
+    env: { NODE_ENV: 'production' },
+    timeout: ProbeMs,
+    killSignal: 'SIGKILL',
+    maxBuffer: 64 * 1024,
+  } as const
+  const args = [`--max-old-space-size=${ProbeHeapMegabytes}`, ...bounds, Program, file]
+  const answer = await promisify(execFile)(process.execPath, args, way).catch((cause) =>
+    Promise.reject(isOfTheFile(cause) ? unreadable(cause) : cause),
+  )
+  const probed = Probed.safeParse(JSON.parse(answer.stdout))
+  if (!probed.success || probed.data.mime !== mime || probed.data.seconds <= 0) throw unreadable(probed.error)
+  return probed.data
+}
+
+// Its own word, that there was no more time, or that it ran out of memory: all else, such as too many open files, is ours.
+function isOfTheFile({ code, killed, signal }: { code?: unknown; killed?: boolean; signal?: string | null }): boolean {
+  return code === 1 || killed === true || signal === 'SIGABRT'
+}
+
+function unreadable(cause: unknown): MediaError {
+  const message =
+    'The video cannot be read: it is damaged, has no picture or no length, or is not the format that its first bytes say.'
+  return new MediaError('media_unreadable', message, { cause })
+}
+
+function demandSize(width: number, height: number): void {
+  const isSound = [width, height].every((side) => Number.isInteger(side) && side >= 1 && side <= PixelsASideAtMost)
+  if (isSound) return
+  const message = `The video says that it has ${width} by ${height} pixels. A side may have 1 to ${PixelsASideAtMost}.`
+  throw new MediaError('media_dimensions_too_large', message)
+}
+
+// Into one piece of memory again and again: a gigabyte of pieces would be thrown away faster than they are collected.
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  const piece = Buffer.alloc(PieceBytes)
+  await using file = await open(path)
+  for (;;) {
+    const { bytesRead } = await file.read(piece)
+    if (bytesRead === 0) return hash.digest('hex')
+    hash.update(piece.subarray(0, bytesRead))
+  }
+}

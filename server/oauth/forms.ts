@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { Id, line, text } from '../forms.ts'
+
+// The inputs of the procedures of apps and of consents to them.
+
+const AppName = line(100)
+const AppDescription = text(500).trim()
+
+/** Where an app may be sent back to: https, or http to a loopback address; no fragment, user info or wildcard. */
+export const RedirectUri = z
+  .string()
+  .max(2000)
+  .refine(
+    isRedirectUri,
+    'Must be https, or http to 127.0.0.1, [::1] or localhost, without a fragment, a user or a wildcard.',
+  )
+const RedirectUris = z
+  .array(RedirectUri)
+  .min(1, 'Name at least one.')
+  .max(10, 'At most 10.')
+  .refine((uris) => new Set(uris).size === uris.length, 'A URL is named twice.')
+
+function isRedirectUri(value: string): boolean {
+  if (!URL.canParse(value) || /[\s#*\\]|[^\x21-\x7e]/.test(value)) return false
+  // As typed: a parser would also read https:host, 127.1 and a user without a name.
+  const [, scheme, authority = '@'] = value.match(/^(https?):\/\/([^/?]+)/) ?? []
+  if (authority.includes('@')) return false
+  return scheme === 'https' || /^(127\.0\.0\.1|\[::1\]|localhost)(:\d+)?$/.test(authority)
+}
+
+export const CreateApp = z.strictObject({
+  name: AppName,
+  description: AppDescription.default(''),
+  redirectUris: RedirectUris,
+})
+export const UpdateApp = CreateApp.extend({ id: Id })
+export const RotateSecret = z.strictObject({ id: Id, overlap: z.boolean().default(false) })
+export const DeleteApp = z.strictObject({ id: Id, name: z.string() }) // its name typed, so that nobody deletes by a slip
+export const SetAppPicture = z.strictObject({ id: Id, path: z.string() })
+
+/** The raw query of an authorization request, without its `?`. */
+export const AuthorizeQuery = z.strictObject({ query: z.string().max(20_000), isOnlyLook: z.boolean().default(false) })
+export const DecideRequest = z.strictObject({
+  request: z.string().max(100),
+  decision: z.enum(['approve', 'deny']),
+  organisationId: Id.optional(),
+  // Absent: all, those connected later included.
+  channelIds: z
+    .array(Id)
+    .min(1, 'Choose at least one channel.')
+    .max(1000)
+    .refine((ids) => new Set(ids).size === ids.length, 'A channel is named twice.')
+    .optional(),
+})

@@ -1,0 +1,20 @@
+import { sql } from 'drizzle-orm'
+import type { Db } from '../../db/client.ts'
+import { version } from '../../db/version.ts'
+import { overviewOf } from './operations.ts'
+
+/** How it stands with the whole installation, for an operator at the command line. `storedBytes`: of media, without their thumbnails. */
+export async function statusOf(db: Db) {
+  const [row] = await db.execute<{
+    postgres: string
+    migrations: number
+    organisations: number
+    storedBytes: number
+  }>(sql`
+    select current_setting('server_version') as postgres,
+      (select count(*) from drizzle.__drizzle_migrations)::int as migrations,
+      (select count(*) from organisations)::int as organisations,
+      (select coalesce(sum(bytes), 0) from media)::float8 as "storedBytes"`)
+  const { lateness: _halfHours, ...overview } = await overviewOf(db)
+  return { version, ...row!, ...overview }
+}

@@ -1,0 +1,156 @@
+import { sql } from 'drizzle-orm'
+import type { Tx } from '../../db/client.ts'
+import type { ChannelLimits } from '../../db/schema.ts'
+import type { Override } from '../../jobs/ledger/post-view.ts'
+import { excessOf, lengthOf } from '../../jobs/networks/text.ts'
+import { reachesChannel, reachesMedia, type Who } from '../access/visibility.ts'
+import type { Fault } from '../errors.ts'
+
+const ToleranceMs = 60_000 // the caller's clock and ours differ
+const FurthestYears = 5
+
+/** A post as its maker wants it. `date` is null for "now" and for a draft without one. */
+export type Wanted = {
+  content: string
+  date: Date | null
+  channelIds: string[]
+  mediaIds: string[]
+  overrides: Override[]
+}
+
+type ChannelFacts = { id: string; name: string; network: string; status: string; limits: ChannelLimits }
+type MediaFacts = { id: string; mime: string; bytes: number; alt: string; durationMs: number | null }
+export type Facts = { now: Date; channels: ChannelFacts[]; media: MediaFacts[] }
+
+/**
+ * What the rules need to know, in one statement: the database's clock and the channels and media of these ids that the
+ * actor reaches. Neither can be taken away before the transaction ends, which would leave what it makes behind.
+ */
+export async function factsFor(tx: Tx, who: Who, wanted: Wanted): Promise<Facts> {
+  const mediaIds = [wanted, ...wanted.overrides].flatMap(({ mediaIds }) => mediaIds ?? [])
+  const [row] = await tx.execute<{ now: string; channels: ChannelFacts[]; media: MediaFacts[] }>(sql`
+    select now() as now,
+      (select coalesce(json_agg(c), '[]') from (
+        select id, name, network, status, limits from channels
+        where organisation_id = ${who.organisationId} and ${reachesChannel(who, sql`id`)} and id = any(${sql.param(wanted.channelIds)}::uuid[])
+        order by id for key share) c) as channels,
+      (select coalesce(json_agg(m), '[]') from (
+        select id, mime, bytes, alt, duration_ms as "durationMs" from media
+        where organisation_id = ${who.organisationId} and ${reachesMedia(who)} and id = any(${sql.param(mediaIds)}::uuid[])
+        order by id for key share) m) as media`)
+  return { now: new Date(row!.now), channels: row!.channels, media: row!.media }
+}
+
+/** Ids that name nothing of this organisation, or no channel of the post; all that is asked of a draft. */
+export function missingThings({ channelIds, mediaIds, overrides }: Wanted, { channels, media }: Facts): Fault[] {
+  const noChannel = { code: 'channel_not_found', message: 'There is no such channel in this organisation.' }
+  const noMedia = { code: 'media_not_found', message: 'There is no such media in this organisation.' }
+  const notOfPost = { code: 'channel_not_found', message: 'This is none of the channels that the post names.' }
+  return [
+    ...absent(channelIds, channels, 'channelIds', noChannel),
+    ...absent(mediaIds, media, 'mediaIds', noMedia),
+    ...overrides.flatMap((override, i) => [
+      ...(channelIds.includes(override.channelId) ? [] : [{ path: `overrides[${i}].channelId`, ...notOfPost }]),
+      ...absent(override.mediaIds ?? [], media, `overrides[${i}].mediaIds`, noMedia),
+    ]),
+  ]
+}
+
+/** What of a post stays as it is, and is therefore not asked again. `onChannels`: it goes out there once they are reconnected. */
+export type Unchanged = { date: boolean; onChannels: string[] }
+
+/** Everything that keeps a post from being scheduled, on every channel at once. */
+export function obstacles(wanted: Wanted, facts: Facts, unchanged: Unchanged): Fault[] {
+  return [
+    ...missingThings(wanted, facts),
+    ...(!unchanged.date && wanted.date ? dateFaults(wanted.date, facts.now) : []),
+    ...emptiness(wanted),
+    ...wanted.channelIds.flatMap((id, index) => {
+      const channel = facts.channels.find((candidate) => candidate.id === id)
+      if (!channel) return []
+      const on = `${channel.name} (${channel.network})`
+      const part = partFor(wanted, id)
+      return [
+        ...(unchanged.onChannels.includes(id) ? [] : connectionFaults(channel, on, `channelIds[${index}]`)),
+        ...textFaults(channel.limits, on, part),
+        ...mediaFaults(channel.limits, on, part, facts.media),
+      ]
+    }),
+  ]
+}
+
+/** What goes out on one channel, and where each half of it stands in the request. */
+type Part = { content: string; contentPath: string; mediaIds: string[]; mediaPath: string }
+
+function partFor({ content, mediaIds, overrides }: Wanted, channelId: string): Part {
+  const i = overrides.findIndex((override) => override.channelId === channelId)
+  const own = overrides[i]
+  return {
+    content: own?.content ?? content,
+    contentPath: own?.content === undefined ? 'content' : `overrides[${i}].content`,
+    mediaIds: own?.mediaIds ?? mediaIds,
+    mediaPath: own?.mediaIds === undefined ? 'mediaIds' : `overrides[${i}].mediaIds`,
+  }
+}
+
+function absent(ids: string[], found: { id: string }[], field: string, why: Omit<Fault, 'path'>): Fault[] {
+  return ids.flatMap((id, index) =>
+    found.some((thing) => thing.id === id) ? [] : [{ path: `${field}[${index}]`, ...why }],
+  )
+}
+
+function dateFaults(date: Date, now: Date): Fault[] {
+  if (date.getTime() < now.getTime() - ToleranceMs)
+    return [{ path: 'date', code: 'date_in_past', message: `This is past: it is ${now.toISOString()}.` }]
+  const furthest = new Date(now)
+  furthest.setUTCFullYear(furthest.getUTCFullYear() + FurthestYears)
+  if (date > furthest) return [{ path: 'date', code: 'date_too_far', message: `At most ${FurthestYears} years ahead.` }]
+  return []
+}
+
+// A post without text is without it on each channel that has none of its own, and that is told once.
+function emptiness(wanted: Wanted): Fault[] {
+  const empty = wanted.channelIds
+    .map((id) => partFor(wanted, id))
+    .filter(({ content, mediaIds }) => content.trim() === '' && mediaIds.length === 0)
+  const paths = [...new Set(empty.map(({ contentPath }) => contentPath))]
+  return paths.map((path) => ({ path, code: 'content_empty', message: 'Write something or add media.' }))
+}
+
+function connectionFaults({ status }: ChannelFacts, on: string, path: string): Fault[] {
+  if (status === 'needs_reconnect')
+    return [{ path, code: 'channel_needs_reconnect', message: `${on} must be reconnected first.` }]
+  if (status === 'disconnected')
+    return [{ path, code: 'channel_disconnected', message: `${on} was disconnected. Connect it again first.` }]
+  return []
+}
+
+function textFaults(limits: ChannelLimits, on: string, { content, contentPath }: Part): Fault[] {
+  const excess = excessOf(limits, content)
+  if (!excess) return []
+  const message = `Too long for ${on} by ${excess.by} ${excess.unit}: it takes ${limits.textLength} ${limits.textUnit}, this has ${lengthOf(limits, content)}.`
+  return [{ path: contentPath, code: 'content_too_long', message }]
+}
+
+function mediaFaults(limits: ChannelLimits, on: string, { mediaIds, mediaPath }: Part, media: MediaFacts[]): Fault[] {
+  const faults: Fault[] = []
+  const add = (path: string, message: string, code = 'media_not_supported') => faults.push({ path, code, message })
+  if (mediaIds.length > limits.mediaCount)
+    add(mediaPath, `${on} takes at most ${limits.mediaCount} files, this has ${mediaIds.length}.`)
+  mediaIds.forEach((id, index) => {
+    const file = media.find((candidate) => candidate.id === id)
+    if (!file) return
+    const path = `${mediaPath}[${index}]`
+    const kind = file.mime.startsWith('video/') ? 'videos' : 'files'
+    const bytes = kind === 'videos' ? limits.videoBytes : limits.mediaBytes
+    if (!limits.mediaTypes.includes(file.mime)) add(path, `${on} does not take ${file.mime}.`)
+    if (bytes !== undefined && file.bytes > bytes)
+      add(path, `${on} takes ${kind} of up to ${bytes} bytes, this has ${file.bytes}.`)
+    const seconds = Math.ceil((file.durationMs ?? 0) / 1000)
+    if (limits.videoSeconds !== undefined && seconds > limits.videoSeconds)
+      add(path, `${on} takes videos of up to ${limits.videoSeconds} seconds, this has ${seconds}.`, 'video_too_long')
+    if (limits.altLength !== undefined && Array.from(file.alt).length > limits.altLength)
+      add(path, `${on} takes alt texts of up to ${limits.altLength} characters.`)
+  })
+  return faults
+}

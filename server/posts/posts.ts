@@ -1,0 +1,278 @@
+import { and, eq, sql } from 'drizzle-orm'
+import type { z } from 'zod'
+import type { Tx } from '../../db/client.ts'
+import { posts as postsTable } from '../../db/schema.ts'
+import { tell, tellOfPost } from '../../jobs/ledger/events.ts'
+import { type DeliveryStatus, iso, type Override, type Post } from '../../jobs/ledger/post-view.ts'
+import { recordPublished } from '../../jobs/ledger/settle.ts'
+import { cancel, type Found, lockDeliveries, sendAgain } from '../../jobs/ledger/user-actions.ts'
+import { type Page, pageOf, positionOf } from '../access/cursor.ts'
+import { once } from '../access/idempotency.ts'
+import { needs, router } from '../access/trpc.ts'
+import type { Who } from '../access/visibility.ts'
+import type * as answers from '../answers.ts'
+import { Failure, type FailureCode, type Fault } from '../errors.ts'
+import { ById, CreatePost, ListAttempts, PostById, Resolve, UpdatePost } from '../forms.ts'
+import { CountPosts, countPosts, ListPosts, listPosts } from './list.ts'
+import { type Facts, factsFor, missingThings, obstacles, type Unchanged, type Wanted } from './post-checks.ts'
+import { changeDeliveries, makePost, readPost, replaceMedia } from './rows.ts'
+
+export const posts = router({
+  create: needs('posts:write')
+    .input(CreatePost)
+    .mutation(({ ctx, input }) =>
+      once(ctx, 'POST /posts', async (tx): Promise<Post> => {
+        const { actor } = ctx
+        const wanted = wantedIn(input)
+        const isDraft = input.type === 'draft'
+        const { now, channels } = await demandPossible(tx, actor, wanted, { isDraft, unchanged: nothing })
+        if (input.type === 'now') wanted.date = now
+        return makePost(tx, ctx.networks, actor, { type: input.type, wanted, channels })
+      }),
+    ),
+
+  /** What would keep POST /posts from making this post: every problem on every channel at once. Nothing is stored. */
+  validate: needs('posts:write')
+    .input(CreatePost)
+    .mutation(async ({ ctx: { db, actor }, input }): Promise<{ valid: boolean; errors: Fault[] }> => {
+      const wanted = wantedIn(input)
+      const facts = await factsFor(db, actor, wanted)
+      const errors = problemsOf(wanted, facts, { isDraft: input.type === 'draft', unchanged: nothing })
+      return { valid: errors.length === 0, errors }
+    }),
+
+  list: needs('posts:read')
+    .input(ListPosts)
+    .query(({ ctx: { db, actor }, input }): Promise<Page<Post>> => listPosts(db, actor, input)),
+
+  /** How many posts there are of some statuses, for the pages. */
+  count: needs('posts:read')
+    .input(CountPosts)
+    .query(({ ctx: { db, actor }, input }) => countPosts(db, actor, input)),
+
+  get: needs('posts:read')
+    .input(ById)
+    .query(({ ctx: { db, actor }, input }) => readPost(db, actor, input.id)),
+
+  update: needs('posts:write')
+    .input(UpdatePost)
+    .mutation(({ ctx: { db, organisationId, actor, networks }, input }) =>
+      db.transaction(async (tx) => {
+        const found = await lockDeliveries(tx, organisationId, input.id)
+        const before = await readPost(tx, actor, input.id)
+        requireVersion(before, input.ifVersions)
+        demandOurs(found, before)
+        const type = typeAfter(before, input.type)
+        const wanted: Wanted = {
+          content: input.content ?? before.content,
+          date: input.date === undefined ? (before.date === null ? null : new Date(before.date)) : input.date,
+          channelIds: input.channelIds ?? before.channelIds,
+          mediaIds: input.mediaIds ?? before.mediaIds,
+          overrides: input.overrides ?? before.overrides.filter(staysOn(input.channelIds ?? before.channelIds)),
+        }
+        demandComplete(type, wanted)
+        const isSameType = type === before.type
+        const keepsHour = isSameType && input.date === undefined
+        const goesNow = type === 'now' && !isSameType
+        const { now, channels } = await demandPossible(tx, actor, wanted, {
+          isDraft: type === 'draft',
+          unchanged: { date: keepsHour || goesNow, onChannels: isSameType ? before.channelIds : [] },
+        })
+        if (goesNow) wanted.date = now
+        await tx
+          .update(postsTable)
+          .set({ type, content: wanted.content, date: wanted.date, version: before.version + 1 })
+          .where(and(eq(postsTable.id, input.id), eq(postsTable.organisationId, organisationId)))
+        if (input.mediaIds) await replaceMedia(tx, organisationId, input.id, input.mediaIds)
+        await changeDeliveries(tx, networks, {
+          organisationId,
+          postId: input.id,
+          type,
+          wanted,
+          found,
+          channels,
+          keepsHour,
+        })
+        return tellOfPost(tx, { organisationId, postId: input.id }, 'post.updated')
+      }),
+    ),
+
+  cancel: needs('posts:write')
+    .input(PostById)
+    .mutation(({ ctx: { db, organisationId, actor }, input: { id, ifVersions } }) =>
+      db.transaction(async (tx) => {
+        const found = await lockDeliveries(tx, organisationId, id)
+        const post = await readPost(tx, actor, id)
+        requireVersion(post, ifVersions)
+        if (post.type === 'draft') {
+          await cancel(tx, found)
+          await tellOfPost(tx, { organisationId, postId: id }, 'post.cancelled')
+          await tx.delete(postsTable).where(and(eq(postsTable.id, id), eq(postsTable.organisationId, organisationId)))
+          return
+        }
+        const cancellable = found.filter(({ state, maybeOut }) => isUnsent(state, maybeOut) || state === 'failed')
+        if (cancellable.length === 0) throw new Failure(whyNot(post))
+        await cancel(tx, cancellable)
+        await tell(tx, organisationId, [id])
+      }),
+    ),
+
+  retry: needs('posts:write')
+    .input(PostById)
+    .mutation(({ ctx, input }) => once(ctx, `POST /posts/${input.id}/retry`, (tx) => retryPost(tx, ctx.actor, input))),
+
+  resolve: needs('posts:write')
+    .input(Resolve)
+    .mutation(({ ctx, input }) =>
+      once(ctx, `POST /posts/${input.id}/deliveries/${input.channelId}/resolve`, async (tx) => {
+        const found = await lockDeliveries(tx, ctx.organisationId, input.id)
+        const post = await readPost(tx, ctx.actor, input.id)
+        const delivery = found.find(({ channelId }) => channelId === input.channelId)
+        if (!delivery) throw new Failure('not_found')
+        requireVersion(post, input.ifVersions)
+        const of = { organisationId: ctx.organisationId, postId: input.id }
+        if (delivery.state !== 'needs_review') throw new Failure('nothing_to_resolve')
+        if (input.outcome === 'not_published') {
+          await demandConnected(tx, ctx.actor, post, [delivery])
+          await sendAgain(tx, [delivery])
+        }
+        if (input.outcome === 'cancelled') await cancel(tx, [delivery])
+        if (input.outcome === 'published') {
+          const publication = { remoteId: null, url: input.url ?? null }
+          await recordPublished(tx, [{ ...delivery, ...of, publication, evidence: 'person' }])
+        }
+        return tellOfPost(tx, of)
+      }),
+    ),
+
+  /** The ledger of a post: every try on every channel, oldest first. */
+  attempts: needs('posts:read')
+    .input(ListAttempts)
+    .query(async ({ ctx: { db, organisationId, actor }, input: { id, limit, cursor } }): Promise<Page<Attempt>> => {
+      await readPost(db, actor, id)
+      const after = positionOf(cursor)
+      const rows = await db.execute<Attempt>(sql`
+        select a.id, d.channel_id as "channelId", a.no, a.started_at as "startedAt", a.intended_at as "intendedAt",
+          a.ended_at as "endedAt", a.found_at as "foundAt", a.outcome, a.status, a.message, a.reply
+        from attempts a join deliveries d on d.id = a.delivery_id
+        where d.post_id = ${id} and d.organisation_id = ${organisationId}
+          ${after ? sql`and (a.started_at, a.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
+        order by a.started_at, a.id limit ${limit + 1}`)
+      const shown = [...rows].map((row) => ({
+        ...row,
+        startedAt: iso(row.startedAt),
+        intendedAt: iso(row.intendedAt),
+        endedAt: iso(row.endedAt),
+        foundAt: iso(row.foundAt),
+      }))
+      return pageOf(
+        shown,
+        limit,
+        (attempt) => attempt,
+        ({ startedAt, id }) => [startedAt, id],
+      )
+    }),
+})
+
+type Attempt = z.infer<typeof answers.Attempt>
+
+type Retrying = z.output<typeof PostById> & { channelId?: string }
+
+/** Send the failed deliveries of a post again, or only the one on `channelId`. Throws `nothing_to_retry` or `stale_version`. */
+export async function retryPost(tx: Tx, who: Who, { id, ifVersions, channelId }: Retrying): Promise<Post> {
+  const found = await lockDeliveries(tx, who.organisationId, id)
+  const failed = found.filter(
+    (one) => one.state === 'failed' && (channelId === undefined || one.channelId === channelId),
+  )
+  const post = await readPost(tx, who, id)
+  requireVersion(post, ifVersions)
+  if (failed.length === 0) throw new Failure('nothing_to_retry')
+  await demandConnected(tx, who, post, failed)
+  await sendAgain(tx, failed)
+  return tellOfPost(tx, { organisationId: who.organisationId, postId: id })
+}
+
+const nothing: Unchanged = { date: false, onChannels: [] }
+
+function wantedIn({ content, date, channelIds, mediaIds, overrides }: z.output<typeof CreatePost>): Wanted {
+  return { content, date: date ?? null, channelIds, mediaIds: mediaIds ?? [], overrides: overrides ?? [] }
+}
+
+function staysOn(channelIds: string[]): (override: Override) => boolean {
+  return ({ channelId }) => channelIds.includes(channelId)
+}
+
+type Asked = { isDraft: boolean; unchanged: Unchanged }
+
+/** Throws `unprocessable` with everything that is in the way; returns what it knows by then. */
+async function demandPossible(tx: Tx, who: Who, wanted: Wanted, asked: Asked): Promise<Facts> {
+  const facts = await factsFor(tx, who, wanted)
+  const errors = problemsOf(wanted, facts, asked)
+  if (errors.length > 0) throw new Failure('unprocessable', { errors })
+  return facts
+}
+
+function problemsOf(wanted: Wanted, facts: Facts, { isDraft, unchanged }: Asked): Fault[] {
+  return isDraft ? missingThings(wanted, facts) : obstacles(wanted, facts, unchanged)
+}
+
+function isUnsent(state: string, maybeOut: boolean): boolean {
+  return !maybeOut && ['draft', 'scheduled', 'claimed', 'held'].includes(state)
+}
+
+/** Throws the conflict that keeps a post from being edited: something of it is out, or may be. */
+function demandOurs(found: Found[], post: Post): void {
+  if (post.status === 'CANCELLED') throw new Failure('post_already_cancelled')
+  if (!found.every(({ state, maybeOut }) => state === 'cancelled' || isUnsent(state, maybeOut)))
+    throw new Failure(whyNot(post))
+}
+
+function requireVersion({ version }: Post, ifVersions: number[] | undefined): void {
+  if (ifVersions && !ifVersions.includes(version)) throw new Failure('stale_version')
+}
+
+function whyNot({ status, deliveries }: Post): FailureCode {
+  if (status === 'CANCELLED') return 'post_already_cancelled'
+  const isAny = (wanted: DeliveryStatus) => deliveries.some((delivery) => delivery.status === wanted)
+  if (isAny('PUBLISHED')) return 'post_already_published'
+  if (isAny('PUBLISHING')) return 'post_already_publishing'
+  return isAny('NEEDS_REVIEW') ? 'post_needs_review' : 'post_failed'
+}
+
+function typeAfter(before: Post, wanted: Post['type'] | undefined): Post['type'] {
+  if (wanted === undefined || wanted === before.type || before.type === 'draft') return wanted ?? before.type
+  throw new Failure('unprocessable', {
+    errors: [
+      {
+        path: 'type',
+        code: 'type_cannot_change',
+        message: `A post of type ${before.type} keeps it; only a draft changes.`,
+      },
+    ],
+  })
+}
+
+function demandComplete(type: Post['type'], { date, channelIds }: Wanted): void {
+  if (type === 'draft') return
+  const errors = []
+  if (type === 'schedule' && date === null) errors.push({ path: 'date', code: 'required', message: 'Required.' })
+  if (channelIds.length === 0)
+    errors.push({ path: 'channelIds', code: 'required', message: 'Name at least one channel.' })
+  if (errors.length > 0) throw new Failure('unprocessable', { errors })
+}
+
+async function demandConnected(tx: Tx, who: Who, post: Post, wanted: Found[]): Promise<void> {
+  const { channels } = await factsFor(tx, who, {
+    ...post,
+    date: null,
+    channelIds: wanted.map(({ channelId }) => channelId),
+  })
+  const errors = channels
+    .filter(({ status }) => status !== 'active')
+    .map(({ id, name }) => ({
+      path: `channelIds[${post.channelIds.indexOf(id)}]`,
+      code: 'channel_needs_reconnect',
+      message: `${name} must be reconnected first.`,
+    }))
+  if (errors.length > 0) throw new Failure('unprocessable', { errors })
+}

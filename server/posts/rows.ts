@@ -1,0 +1,157 @@
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import type { Tx } from '../../db/client.ts'
+import { deliveries, postMedia } from '../../db/schema.ts'
+import { tellOfNewPost } from '../../jobs/ledger/events.ts'
+import { type Override, type Post, type PostRow, postColumns, postView, showPost } from '../../jobs/ledger/post-view.ts'
+import { cancel, type Found, reschedule } from '../../jobs/ledger/user-actions.ts'
+import { wakingAtDue } from '../../jobs/ledger/wake-ups.ts'
+import type { Networks } from '../../jobs/networks/registry.ts'
+import type { Actor } from '../access/actor.ts'
+import { reachesPost, type Who } from '../access/visibility.ts'
+import { Failure } from '../errors.ts'
+import type { Facts, Wanted } from './post-checks.ts'
+
+// A post as rows: itself, its media, a delivery a channel.
+
+/** A post of the organisation as callers see it. Throws `not_found`, for another organisation's just the same. */
+export async function readPost(tx: Tx, who: Who, id: string): Promise<Post> {
+  const [row] = await tx.execute<PostRow>(
+    sql`select ${postColumns} from posts p, ${postView}
+      where p.id = ${id} and p.organisation_id = ${who.organisationId} and ${reachesPost(who)}`,
+  )
+  if (!row) throw new Failure('not_found')
+  return showPost(row)
+}
+
+type NewPost = { type: Post['type']; wanted: Wanted; channels: Facts['channels'] }
+
+/**
+ * Make a post with its media and a delivery a channel, in the order given, with the wake-ups of those that are scheduled,
+ * and tell webhooks of it, all in one statement; returns it as callers see it. `channels` are those wanted, among others.
+ */
+export function makePost(tx: Tx, networks: Networks, actor: Actor, post: NewPost): Promise<Post> {
+  const { type, wanted, channels } = post
+  const { content, date, mediaIds } = wanted
+  const [postId, organisationId] = [uuidv7(), actor.organisationId]
+  const state = type === 'draft' ? 'draft' : 'scheduled'
+  const made = insertion(networks, { organisationId, postId, ...wanted, channels, state, dueAt: date })
+  const making = sql`
+    post as (
+      insert into posts (id, organisation_id, type, date, content, told, created_by_kind, created_by_id, created_by_name)
+      values (${postId}, ${organisationId}, ${type}, ${isoOf(date)}, ${content}, ${state.toUpperCase()},
+        ${actor.kind}, ${actor.id}, ${actor.name})
+      returning *
+    ), media as (
+      insert into post_media (organisation_id, post_id, media_id, position)
+      select ${organisationId}::uuid, ${postId}::uuid, id, place - 1
+      from unnest(${sql.param(mediaIds)}::uuid[]) with ordinality as m (id, place)
+      returning *
+    ), made as ${made}, ${wakingAtDue(sql`made`)}`
+  return tellOfNewPost(tx, organisationId, making)
+}
+
+/** Make `mediaIds`, in this order, the media of a post. */
+export async function replaceMedia(tx: Tx, organisationId: string, postId: string, mediaIds: string[]): Promise<void> {
+  await tx.delete(postMedia).where(and(eq(postMedia.postId, postId), eq(postMedia.organisationId, organisationId)))
+  const rows = mediaIds.map((mediaId, position) => ({ organisationId, postId, mediaId, position }))
+  if (rows.length > 0) await tx.insert(postMedia).values(rows)
+}
+
+type NewDeliveries = {
+  organisationId: string
+  postId: string
+  channelIds: string[]
+  channels: Facts['channels'] // these among others
+  overrides: Override[]
+  state: 'draft' | 'scheduled'
+  dueAt: Date | null
+}
+
+function insertion(networks: Networks, wanted: NewDeliveries): SQL {
+  const { organisationId, postId, channelIds, channels, overrides, state, dueAt } = wanted
+  const rows = channelIds.map((channelId, position) => {
+    const { network } = channels.find(({ id }) => id === channelId)!
+    const id = uuidv7()
+    const own = overrides.find((override) => override.channelId === channelId)
+    return { ...own, id, channelId, position, publishKey: networks[network]?.mintPublishKey?.() ?? id }
+  })
+  return sql`(
+      insert into deliveries (id, organisation_id, post_id, channel_id, position, state, due_at, publish_key, content, media_ids)
+      select r.id, ${organisationId}::uuid, ${postId}::uuid, r."channelId", r.position, ${state}::delivery_state,
+        ${isoOf(dueAt)}::timestamptz, r."publishKey", r.content, r."mediaIds"
+      from json_to_recordset(${JSON.stringify(rows)}::json)
+        as r (id uuid, "channelId" uuid, position smallint, "publishKey" text, content text, "mediaIds" uuid[])
+      returning *
+    )`
+}
+
+function isoOf(date: Date | null): string | null {
+  return date?.toISOString() ?? null
+}
+
+/** Bring a post's deliveries to what is wanted: channels left out leave, new ones come, the others get the new hour, unless `keepsHour`. */
+export async function changeDeliveries(
+  tx: Tx,
+  networks: Networks,
+  change: {
+    organisationId: string
+    postId: string
+    type: Post['type']
+    wanted: Wanted
+    found: Found[]
+    channels: Facts['channels']
+    keepsHour: boolean
+  },
+): Promise<void> {
+  const { organisationId, postId, type, wanted, found, channels, keepsHour } = change
+  const to = { state: type === 'draft' ? 'draft' : 'scheduled', dueAt: wanted.date } as const
+  const leaving = found.filter(
+    ({ channelId, state }) => !wanted.channelIds.includes(channelId) && state !== 'cancelled',
+  )
+  const staying = found.filter(({ channelId }) => wanted.channelIds.includes(channelId))
+  await cancel(tx, leaving)
+  await tx.delete(deliveries).where(
+    and(
+      eq(deliveries.postId, postId),
+      eq(deliveries.state, 'cancelled'),
+      eq(deliveries.attemptNo, 0),
+      eq(deliveries.organisationId, organisationId),
+      inArray(
+        deliveries.id,
+        leaving.map(({ id }) => id),
+      ),
+    ),
+  )
+  const named = (isBack: boolean) => staying.filter(({ state }) => (state === 'cancelled') === isBack)
+  await reschedule(tx, named(false), keepsHour ? { state: to.state } : to)
+  await reschedule(tx, named(true), to)
+  const channelIds = wanted.channelIds.filter((id) => !found.some(({ channelId }) => channelId === id))
+  if (channelIds.length > 0) {
+    const made = insertion(networks, {
+      organisationId,
+      postId,
+      channelIds,
+      channels,
+      overrides: wanted.overrides,
+      ...to,
+    })
+    await tx.execute(sql`with made as ${made}, ${wakingAtDue(sql`made`)} select from woken`)
+  }
+  await arrange(tx, organisationId, postId, wanted)
+}
+
+/** Give a post's deliveries the order in which their channels are named, and what they have of their own. */
+async function arrange(
+  tx: Tx,
+  organisationId: string,
+  postId: string,
+  { channelIds, overrides }: Wanted,
+): Promise<void> {
+  await tx.execute(sql`
+    update deliveries d set position = named.place, content = o.content, media_ids = o."mediaIds"
+    from unnest(${sql.param(channelIds)}::uuid[]) with ordinality as named (channel_id, place)
+    left join json_to_recordset(${JSON.stringify(overrides)}::json) as o ("channelId" uuid, content text, "mediaIds" uuid[])
+      on o."channelId" = named.channel_id
+    where d.post_id = ${postId} and d.organisation_id = ${organisationId} and d.channel_id = named.channel_id`)
+}

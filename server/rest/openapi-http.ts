@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import type express from 'express'
+import type { Env } from '../../db/env.ts'
+import { openApi } from './openapi.ts'
+
+/** Answers the OpenAPI document, which stays the same while the process runs: compressed where the caller takes that, 304 where they have it. */
+export function documentAnswer(
+  env: Pick<Env, 'appUrl' | 'baseUrl'>,
+): (req: express.Request, res: express.Response) => void {
+  const plain = Buffer.from(JSON.stringify(openApi(env)))
+  const zipped = gzipSync(plain)
+  const digest = createHash('sha256').update(plain).digest('base64url')
+  return (req, res) => {
+    const isZipped = req.acceptsEncodings('gzip', 'identity') === 'gzip'
+    // Each encoding is a representation with a tag of its own (RFC 9110 §8.8.3.3)
+    const tag = `"${digest}${isZipped ? '-gzip' : ''}"`
+    res.set({ 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding', ETag: tag })
+    if (isKnown(req, tag)) return void res.status(304).end()
+    if (isZipped) res.set('Content-Encoding', 'gzip')
+    const body = isZipped ? zipped : plain
+    res.status(200).type('application/json').set('Content-Length', String(body.length)).end(body)
+  }
+}
+
+// RFC 9110 §13.1.2, a weak comparison. Not req.fresh: `fetch` sends Cache-Control: no-cache with it, and would never get 304.
+function isKnown({ headers }: express.Request, tag: string): boolean {
+  const known = headers['if-none-match']?.split(',').map((one) => one.trim().replace(/^W\//, '')) ?? []
+  return known.includes(tag) || known.includes('*')
+}

@@ -1,0 +1,231 @@
+import { createHash } from 'node:crypto'
+import type express from 'express'
+import { type Actor, credentialIn } from '../access/actor.ts'
+import { demandScope, type Idempotency, type Installation } from '../access/trpc.ts'
+import type { Journal } from '../api-requests/write.ts'
+import { Failure, type Fault, problemFrom } from '../errors.ts'
+import type { Scope } from '../forms.ts'
+import { addressOf } from '../http/client-address.ts'
+import { untilGone } from '../http/leaving.ts'
+import { discardRest, readJson, receiveFile, UploadPace } from '../http/request-body.ts'
+import { beginUpload, type Upload } from '../media/uploads.ts'
+import { apiFor, appRouter } from '../router.ts'
+import { authenticate, identify } from './caller.ts'
+import { documentAnswer } from './openapi-http.ts'
+import { pathAsSent, routeOf } from './route.ts'
+import { Prefix, type Route } from './routes.ts'
+
+type Request = express.Request
+type Response = express.Response
+
+const JsonBytes = 256 * 1024
+const exposed =
+  'Link, Location, ETag, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id'
+
+/** The public API: one handler for every row of the table, in API.md's order of checks. Mounted at /public/v1. */
+export function rest(installation: Installation, journal: Journal): express.RequestHandler {
+  const api = { ...installation, sendDocument: documentAnswer(installation.env) }
+  return (req, res) => {
+    noteAtEnd(journal, req, res)
+    setCommonHeaders(res)
+    answer(api, req, res).catch((error: unknown) => sendProblem(installation, req, res, error))
+  }
+}
+
+type Api = Installation & { sendDocument: (req: Request, res: Response) => void }
+
+async function answer({ sendDocument, ...installation }: Api, req: Request, res: Response): Promise<void> {
+  const found = routeOf(req, res)
+  if (found instanceof Failure) return refuseKnown(installation, req, res, found)
+  const { route, params } = found
+  if (req.method === 'OPTIONS') return void res.status(204).end()
+  const { does } = route
+  if (does === null) return sendDocument(req, res)
+  const actor = await authenticate(installation, req, res)
+  demandScopeOf(does, actor, res)
+  await using upload = route.body === 'file' ? beginUpload(installation, actor.organisationId) : null
+  await using body = await readBody(installation, route, req, upload)
+  const input = { ...inputOf(route, params, queryOf(req), body.value), ...(route.ifMatch ? ifMatchOf(req) : {}) }
+  const idempotency = route.idempotent ? idempotencyOf(req, body.digested) : null
+  const caller = { actor, log: req.log, address: addressOf(req), untilGone: () => untilGone(req, res) }
+  const context = { ...installation, ...caller, idempotency, upload }
+  const output = await procedureOf(apiFor(context), does)(input)
+  if (idempotency?.replayed) res.set('Idempotent-Replayed', 'true')
+  send(installation, req, res, route, output)
+}
+
+// A wrong path or method is refused whatever the credential is (API.md §2, order of checks). Who sent a good one is noted,
+// so that they find the call among their own, and it counts like any other.
+async function refuseKnown(installation: Installation, req: Request, res: Response, refusal: Failure): Promise<never> {
+  const credential = credentialIn(req.headers.authorization)
+  if (credential)
+    await identify(installation, credential, req, res).catch((error: unknown) => req.log.warn({ err: error }))
+  throw refusal
+}
+
+const CallerGone = 499 // nginx's number for a caller who went away before the answer
+
+// Only of whoever showed a good credential: no other call belongs to an organisation.
+function noteAtEnd(journal: Journal, req: Request, res: Response): void {
+  const { method, id: requestId } = req
+  const at = new Date()
+  const start = performance.now()
+  res.once('close', () => {
+    const actor = res.locals.caller as Actor | undefined
+    if (!actor) return
+    const isAnswered = res.writableFinished
+    const call = {
+      ...{ organisationId: actor.organisationId, at, requestId: String(requestId), method, path: pathAsSent(req) },
+      ...{ credentialKind: actor.kind, credentialId: actor.id, credentialName: actor.name },
+      status: isAnswered ? res.statusCode : CallerGone,
+      durationMs: Math.round(performance.now() - start),
+      problem: isAnswered ? ((res.locals.problem as string | undefined) ?? null) : null,
+    }
+    journal.note(call, res.locals.isPastLimit === true)
+  })
+}
+
+function setCommonHeaders(res: Response): void {
+  res.set({
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Expose-Headers': exposed,
+    'Cache-Control': 'no-store',
+  })
+}
+
+function demandScopeOf(does: string, actor: Actor, res: Response): void {
+  const procedures = appRouter._def.procedures as unknown as Record<string, { _def: { meta?: { scope?: Scope } } }>
+  const scope = procedures[does]?._def.meta?.scope
+  res.locals.scope = scope
+  if (scope) demandScope(actor, scope)
+}
+
+type Body = AsyncDisposable & { value: unknown; digested: Uint8Array }
+
+async function readBody({ files }: Installation, route: Route, req: Request, upload: Upload | null): Promise<Body> {
+  if (upload) return receiveFile(files, req, UploadPace, upload.reserve)
+  const whole = { [Symbol.asyncDispose]: async () => {} }
+  if (route.body === undefined) return { value: undefined, digested: new Uint8Array(), ...whole }
+  const { value, bytes } = await readJson(req, JsonBytes)
+  return { value, digested: createHash('sha256').update(bytes).digest(), ...whole }
+}
+
+const ListedAtMost = 100 // of a parameter with commas, more than any takes
+
+function queryOf(req: Request): Record<string, string> {
+  const query = new URLSearchParams(queryStringOf(req))
+  const seen = new Set<string>()
+  const repeated = new Set([...query.keys()].filter((name) => seen.size === seen.add(name).size))
+  refuseAny([...repeated].map((path) => ({ path, code: 'repeated', message: 'Given twice.' })))
+  return Object.fromEntries(query)
+}
+
+function queryStringOf({ url }: Request): string {
+  return url.includes('?') ? url.slice(url.indexOf('?')) : ''
+}
+
+function inputOf(
+  route: Route,
+  params: Record<string, string>,
+  query: Record<string, string>,
+  body: unknown,
+): Record<string, unknown> {
+  const named = [...Object.keys(params), ...(route.ifMatch ? ['ifVersions'] : [])]
+  const strangers = Object.keys(query).filter((name) => !route.query || named.includes(name))
+  refuseAny(strangers.map((path) => ({ path, code: 'unknown_field', message: 'There is no such parameter.' })))
+  if (route.query) return { ...params, ...typed(query) }
+  if (route.body === undefined) return params
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new Failure('invalid_request', { detail: 'The body must be a JSON object.' })
+  const clashes = named.filter((name) => Object.hasOwn(body, name))
+  refuseAny(clashes.map((path) => ({ path, code: 'unknown_field', message: 'This is not named in the body.' })))
+  return { ...params, ...body }
+}
+
+// RFC 9110 §13.1.1: any listed version matches, and `*` matches every version. Unlike it we accept weak tags: nginx weakens
+// ours when it compresses an answer. A tag without quotes is 400, since a caller who is told 412 reads the post again for ever.
+function ifMatchOf(req: Request): { ifVersions?: number[] } {
+  const header = req.headers['if-match']
+  if (header === undefined || header.trim() === '*') return {}
+  if (!/^\s*(W\/)?"[^"]*"\s*(,\s*(W\/)?"[^"]*"\s*)*$/.test(header)) {
+    const message = 'Must be an ETag as it was answered, with its quotes: "3".'
+    throw new Failure('invalid_request', { errors: [{ path: 'If-Match', code: 'invalid', message }] })
+  }
+  const tags = header.split(',').map((tag) => /^\s*(?:W\/)?"(\d{1,9})"\s*$/.exec(tag)?.[1])
+  return { ifVersions: tags.flatMap((version) => (version === undefined ? [] : [Number(version)])) }
+}
+
+// Everything in a URL is a string. What is no number is left to the procedure to refuse, with all else that is wrong.
+function typed(query: Record<string, string>): Record<string, unknown> {
+  return {
+    ...query,
+    ...(/^\d{1,6}$/.test(query.limit ?? '') ? { limit: Number(query.limit) } : {}),
+    ...(query.status?.includes(',') ? { status: query.status.split(',', ListedAtMost) } : {}),
+  }
+}
+
+function refuseAny(errors: Fault[]): void {
+  if (errors.length > 0) throw new Failure('invalid_request', { errors })
+}
+
+function idempotencyOf(req: Request, bodyHash: Uint8Array): Idempotency | null {
+  const key = req.headers['idempotency-key']
+  if (key === undefined) return null
+  if (typeof key !== 'string' || key.length < 1 || key.length > 255)
+    throw new Failure('invalid_request', { detail: 'Idempotency-Key must have 1 to 255 characters.' })
+  return { key, bodyHash, replayed: false }
+}
+
+function procedureOf(api: ReturnType<typeof apiFor>, does: string): (input: unknown) => Promise<unknown> {
+  const [noun, verb] = does.split('.') as [string, string]
+  return (api as unknown as Record<string, Record<string, (input: unknown) => Promise<unknown>>>)[noun]![verb]!
+}
+
+function send({ env }: Installation, req: Request, res: Response, route: Route, output: unknown): void {
+  const { id, version, nextCursor } = (output ?? {}) as { id?: string; version?: number; nextCursor?: string | null }
+  if (route.location) res.set('Location', `${env.baseUrl}${Prefix}${route.location}${id}`)
+  if (version !== undefined) res.set('ETag', `"${version}"`)
+  if (nextCursor) res.set('Link', `<${nextPage(env.baseUrl, req, nextCursor)}>; rel="next"`)
+  if (route.status === 204) return void res.status(204).end()
+  // res.end and not res.json: Express would answer 304 to a GET whose ETag matches, and hide a changed status.
+  res.status(route.status).type('application/json').end(JSON.stringify(output))
+}
+
+function nextPage(baseUrl: string, req: Request, cursor: string): string {
+  const url = new URL(`${Prefix}${req.path}${queryStringOf(req)}`, baseUrl)
+  url.searchParams.set('cursor', cursor)
+  return url.href
+}
+
+/** Answer `error` as application/problem+json (RFC 9457). What is our own fault goes to the log, and only there. */
+export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, res: Response, error: unknown): void {
+  if (res.writableEnded) return // it waited too long, and was told so (waiting.ts)
+  if (error === req.errored) return void hangUp(req, res)
+  const { status, code, title, detail, errors, retryAfterSeconds } = problemFrom(error)
+  res.locals.problem = code
+  if (status >= 500) req.log.error({ err: error }, 'request failed')
+  if (res.headersSent) return void res.destroy()
+  if (status === 401) res.set('WWW-Authenticate', challenge(env.baseUrl, req))
+  if (code === 'insufficient_scope') res.set('WWW-Authenticate', scopeChallenge(res.locals.scope))
+  if (retryAfterSeconds !== null) res.set('Retry-After', String(retryAfterSeconds))
+  const type = `${env.appUrl}/docs/errors#${code}`
+  const body = { type, title, status, detail, code, requestId: req.id, errors }
+  if (!req.complete) discardRest(req)
+  res.status(status).type('application/problem+json').end(JSON.stringify(body))
+}
+
+// The body broke off: nobody is there to be answered, and nothing of ours failed.
+function hangUp(req: Request, res: Response): void {
+  req.log.info('the caller went away')
+  res.destroy()
+}
+
+function challenge(baseUrl: string, req: Request): string {
+  const error = credentialIn(req.headers.authorization) ? ', error="invalid_token"' : ''
+  return `Bearer realm="punctual"${error}, resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`
+}
+
+// RFC 6750 §3.1
+function scopeChallenge(scope: Scope): string {
+  return `Bearer realm="punctual", error="insufficient_scope", scope="${scope}"`
+}

@@ -1,0 +1,226 @@
+import type { z } from 'zod'
+import {
+  Attempt,
+  Channel,
+  listOf,
+  Me,
+  Media,
+  Post,
+  Validation,
+  Webhook,
+  WebhookDelivery,
+  WebhookWithSecret,
+} from '../answers.ts'
+import type { FailureCode } from '../errors.ts'
+
+/** Where the public API begins. */
+export const Prefix = '/public/v1'
+
+/** One row of the public API. `does` names the procedure: its scope and input are read from it. */
+export type Route = {
+  method: 'get' | 'post' | 'patch' | 'delete'
+  path: string // below /public/v1, with `:name` for what goes to the procedure's input of that name
+  status: 200 | 201 | 204
+  does: string | null // null: nothing but telling what this table offers, to anybody
+  about: string // what it is for, in the documentation
+  answer?: z.ZodType // what comes back
+  query?: true // takes parameters in the URL
+  body?: 'json' | 'file'
+  takes?: string // the name of the body's schema
+  example?: Record<string, unknown> // of a body
+  idempotent?: true // takes an Idempotency-Key
+  ifMatch?: true // takes If-Match
+  location?: string // where the new thing is read, its id appended
+  refusals?: FailureCode[] // besides those that every route of its form has
+}
+
+const InTheWay: FailureCode[] = ['post_already_publishing', 'post_already_published', 'post_already_cancelled']
+const OfEdits: FailureCode[] = [...InTheWay, 'post_failed', 'post_needs_review']
+
+/** The public API (API.md §4): the requests are served by rest.ts and documented by openapi.ts from this one table. */
+export const routes: Route[] = [
+  { method: 'get', path: '/me', status: 200, does: 'account.whoami', answer: Me, about: 'Who is calling' },
+  {
+    ...{ method: 'get', path: '/channels', status: 200, does: 'channels.list', answer: listOf(Channel), query: true },
+    about: 'List channels, the oldest first. Disconnected ones only when asked for by status',
+  },
+  {
+    ...{ method: 'get', path: '/channels/:id', status: 200, does: 'channels.get', answer: Channel },
+    about: 'Read a channel',
+  },
+  {
+    ...{
+      method: 'post',
+      path: '/posts',
+      status: 201,
+      does: 'posts.create',
+      answer: Post,
+      body: 'json',
+      takes: 'NewPost',
+    },
+    ...{ idempotent: true, location: '/posts/', refusals: ['unprocessable'] },
+    about: 'Make a post: scheduled, at once, or a draft',
+    example: {
+      ...{ type: 'schedule', date: '2026-12-24T18:00:00.000Z', content: 'Happy holidays!' },
+      channelIds: ['019a4c12-7d30-7c3e-9f5a-2b1d6c8e4f01'],
+    },
+  },
+  {
+    ...{
+      method: 'post',
+      path: '/posts/validate',
+      status: 200,
+      does: 'posts.validate',
+      answer: Validation,
+      body: 'json',
+      takes: 'NewPost',
+    },
+    about: 'Ask what would keep a post from being made. Nothing is stored',
+    example: { type: 'now', content: 'Is this too long?', channelIds: ['019a4c12-7d30-7c3e-9f5a-2b1d6c8e4f01'] },
+  },
+  {
+    ...{ method: 'get', path: '/posts', status: 200, does: 'posts.list', answer: listOf(Post), query: true },
+    about:
+      'List posts by date or by last change, the newest first unless asked otherwise. Drafts without a date come last',
+  },
+  { method: 'get', path: '/posts/:id', status: 200, does: 'posts.get', answer: Post, about: 'Read a post' },
+  {
+    ...{
+      method: 'patch',
+      path: '/posts/:id',
+      status: 200,
+      does: 'posts.update',
+      answer: Post,
+      body: 'json',
+      takes: 'PostChanges',
+    },
+    ...{ ifMatch: true, refusals: [...OfEdits, 'unprocessable'] },
+    about: 'Change a post of which nothing is out yet. What is left out stays; sets are whole new sets',
+    example: { content: 'Happy new year!', date: '2026-12-31T23:00:00.000Z' },
+  },
+  {
+    ...{ method: 'delete', path: '/posts/:id', status: 204, does: 'posts.cancel' },
+    ...{ ifMatch: true, refusals: [...InTheWay, 'post_needs_review'] },
+    about: 'Cancel whatever has not gone out of a post. A draft is removed, any other stays readable',
+  },
+  {
+    ...{ method: 'post', path: '/posts/:id/retry', status: 200, does: 'posts.retry', answer: Post },
+    ...{ idempotent: true, ifMatch: true, refusals: ['nothing_to_retry', 'unprocessable'] },
+    about: 'Send the failed deliveries of a post again, never the published ones',
+  },
+  {
+    ...{ method: 'post', path: '/posts/:id/deliveries/:channelId/resolve', status: 200, does: 'posts.resolve' },
+    ...{ answer: Post, body: 'json', takes: 'Resolution', idempotent: true, ifMatch: true },
+    refusals: ['nothing_to_resolve', 'unprocessable'],
+    about: 'Decide on a delivery in NEEDS_REVIEW: it is out, send it, or cancel it',
+    example: { outcome: 'published', url: 'https://social.example/@ada/113' },
+  },
+  {
+    ...{ method: 'get', path: '/posts/:id/attempts', status: 200, does: 'posts.attempts', answer: listOf(Attempt) },
+    query: true,
+    about: 'List every try of a post on every channel, the oldest first',
+  },
+  {
+    ...{
+      method: 'post',
+      path: '/media',
+      status: 201,
+      does: 'media.create',
+      answer: Media,
+      body: 'file',
+      takes: 'NewMedia',
+    },
+    ...{ location: '/media/', refusals: ['media_not_accepted', 'storage_full'] },
+    about: 'Upload an image (up to 20 MB) or a video (up to 1 GB); after a week it is removed, unless a post uses it',
+  },
+  {
+    ...{ method: 'post', path: '/media/upload-from-url', status: 201, does: 'media.uploadFromUrl', answer: Media },
+    ...{ body: 'json', takes: 'MediaFromUrl', idempotent: true, location: '/media/' },
+    refusals: ['media_fetch_failed', 'storage_full'],
+    about: 'Take in an image or a video from a public address',
+    example: { url: 'https://images.example/lake.jpg', alt: 'A lake at dawn' },
+  },
+  {
+    ...{ method: 'get', path: '/media', status: 200, does: 'media.list', answer: listOf(Media), query: true },
+    about: 'List media, the latest first',
+  },
+  {
+    method: 'get',
+    path: '/media/:id',
+    status: 200,
+    does: 'media.get',
+    answer: Media,
+    about: 'Read a media file’s facts',
+  },
+  {
+    ...{
+      method: 'patch',
+      path: '/media/:id',
+      status: 200,
+      does: 'media.update',
+      answer: Media,
+      body: 'json',
+      takes: 'MediaChanges',
+    },
+    about: 'Change an alternative text',
+    example: { alt: 'A lake at dawn' },
+  },
+  {
+    ...{ method: 'delete', path: '/media/:id', status: 204, does: 'media.remove', refusals: ['media_in_use'] },
+    about: 'Delete a file that no post needs any more. What is out stays as it is',
+  },
+  {
+    ...{ method: 'get', path: '/webhooks', status: 200, does: 'webhooks.list', answer: listOf(Webhook), query: true },
+    about: 'List webhooks, the oldest first. A token lists those that it made',
+  },
+  {
+    ...{ method: 'post', path: '/webhooks', status: 201, does: 'webhooks.create', answer: WebhookWithSecret },
+    ...{ body: 'json', takes: 'NewWebhook', location: '/webhooks/', refusals: ['too_many_webhooks'] },
+    about: 'Add an address that is told what happens: all that the credential may read, unless events are named',
+    example: { url: 'https://hooks.example/punctual', events: ['post.published', 'post.failed'] },
+  },
+  { method: 'get', path: '/webhooks/:id', status: 200, does: 'webhooks.get', answer: Webhook, about: 'Read a webhook' },
+  {
+    ...{
+      method: 'patch',
+      path: '/webhooks/:id',
+      status: 200,
+      does: 'webhooks.update',
+      answer: Webhook,
+      body: 'json',
+      takes: 'WebhookChanges',
+    },
+    about: 'Change a webhook, or switch it off and on. What is left out stays',
+    example: { status: 'ACTIVE' },
+  },
+  {
+    ...{ method: 'delete', path: '/webhooks/:id', status: 204, does: 'webhooks.remove' },
+    about: 'Delete a webhook and its log. What waits for it is not sent',
+  },
+  {
+    ...{
+      method: 'post',
+      path: '/webhooks/:id/rotate',
+      status: 200,
+      does: 'webhooks.rotate',
+      answer: WebhookWithSecret,
+    },
+    about: 'Make a new secret. For 24 hours each call is signed with both',
+  },
+  {
+    ...{ method: 'post', path: '/webhooks/:id/test', status: 201, does: 'webhooks.test', answer: WebhookDelivery },
+    ...{ refusals: ['webhook_off'] },
+    about: 'Send a test event, whose type is webhook.test',
+  },
+  {
+    ...{ method: 'get', path: '/webhooks/:id/deliveries', status: 200, does: 'webhooks.deliveries', query: true },
+    answer: listOf(WebhookDelivery),
+    about: 'List what was sent to a webhook and what it answered, the latest first. Kept for 30 days',
+  },
+  {
+    ...{ method: 'post', path: '/webhooks/:id/deliveries/:deliveryId/resend', status: 200, does: 'webhooks.resend' },
+    ...{ answer: WebhookDelivery, refusals: ['webhook_off'] },
+    about: 'Send an event again, under the same webhook-id',
+  },
+  { method: 'get', path: '/openapi.json', status: 200, does: null, about: 'Read this document. Takes no credential' },
+]

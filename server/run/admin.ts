@@ -1,0 +1,252 @@
+import { Command } from 'commander'
+import { pino } from 'pino'
+import { InstallationError, NotRunning, startEmbedded } from '../../db/embedded/installation.ts'
+import { type Env, misspeltSettings, readEnv } from '../../db/env.ts'
+import { print } from '../../db/log.ts'
+import { isMigrated, migrate } from '../../db/migrate.ts'
+import { explained } from '../../db/startup-error.ts'
+import { version } from '../../db/version.ts'
+import { checkInvariants } from '../../jobs/ledger/invariants.ts'
+import type { Reach } from '../../jobs/ledger/pause.ts'
+import { afterRestore, allowFailover } from '../../jobs/ledger/restore.ts'
+import { ConnectError } from '../../jobs/networks/network.ts'
+import { atCommandLine } from '../access/audit.ts'
+import type { Installation } from '../access/trpc.ts'
+import { Failure } from '../errors.ts'
+import { Id } from '../forms.ts'
+import { find, organisationsIn, revokeKey } from '../operations/directory.ts'
+import { rotateKey } from '../operations/key-rotation.ts'
+import { overdue, retry, show } from '../operations/ledger-lookup.ts'
+import { goOnSending, limitNetwork, stopSending } from '../operations/pauses.ts'
+import { connectChannel, createAccountFor, resetPassword } from '../operations/provisioning.ts'
+import { statusOf } from '../operations/status.ts'
+import { suspendOrganisation, unsuspendOrganisation } from '../operations/suspension.ts'
+import { install } from './installation.ts'
+import { typedPassword } from './typed-password.ts'
+
+// The operator's commands: each prints one JSON value on standard output, and nothing else there.
+
+type Work<Said> = (installation: Installation) => Promise<Said>
+
+const PasswordStdin = 'read the password from standard input (also without this, unless it is a terminal)'
+const PasswordArgument = 'the password: others on this machine can see it, so use standard input instead'
+
+const program = new Command('npm run admin --').description("Punctual's commands for operators. Each prints JSON.")
+program.version(version)
+
+program
+  .command('create-account')
+  .description(
+    'Make an account and its organisation; on an e-mail that exists, add an organisation to it. The password comes on standard input.',
+  )
+  .requiredOption('--email <address>')
+  .option('--password-stdin', PasswordStdin)
+  .option('--password <password>', PasswordArgument)
+  .requiredOption('--organisation <name>')
+  .option('--name <name>', "the person's name")
+  .option('--api-key', 'also make an API key for the organisation')
+  .action((options) =>
+    perform(async (installation) => {
+      const password = await typedPassword(options)
+      return createAccountFor(installation, { ...options, password })
+    }),
+  )
+program
+  .command('connect <network>')
+  .description('Connect a channel of a network that needs no browser: feed, bluesky.')
+  .requiredOption('--organisation <id>')
+  .option('--name <name>', 'the same as --set name=NAME')
+  .option('--set <key=value...>', "what the network's form asks for")
+  .action((network, options) => perform((installation) => connectChannel(installation, network, options)))
+program
+  .command('reset-password')
+  .description('Set a new password, from standard input, and sign the account out everywhere.')
+  .requiredOption('--email <address>')
+  .option('--password-stdin', PasswordStdin)
+  .option('--password <password>', PasswordArgument)
+  .action((options) =>
+    perform(async (installation) => {
+      const password = await typedPassword(options)
+      return resetPassword(installation, { ...options, password })
+    }),
+  )
+program
+  .command('status')
+  .description(
+    'The whole installation on one screen: version, workers, what waits, what is paused, how much is stored.',
+  )
+  .action(() => perform(({ db }) => statusOf(db)))
+program
+  .command('list')
+  .description('All organisations, newest first, with their people, channels, scheduled posts and last publication.')
+  .option('--limit <n>', 'how many', '100')
+  .option('--cursor <cursor>', 'the nextCursor of the page before')
+  .action(({ limit, cursor }) => perform(async ({ db }) => organisationsIn(db, wholeNumber('--limit', limit), cursor)))
+program
+  .command('find <text>')
+  .description(
+    'What something is and whose: any id, an e-mail address, part of a name, the last four characters of a key.',
+  )
+  .action((text) => perform(({ db }) => find(db, text)))
+program
+  .command('revoke-key <id>')
+  .description('End an API key at once.')
+  .action((id) => perform(({ db }) => revokeKey(db, atCommandLine, id)))
+program
+  .command('suspend <organisation>')
+  .description(
+    'Send nothing of an organisation, and take no post or file from it. Its people can read, and its posts are kept.',
+  )
+  .action((id) => perform(({ db }) => suspendOrganisation(db, atCommandLine, id)))
+program
+  .command('unsuspend <organisation>')
+  .description('End a suspension. What was due meanwhile waits for a person; what becomes due from now on goes out.')
+  .action((id) => perform(({ db }) => unsuspendOrganisation(db, atCommandLine, id)))
+program
+  .command('overdue')
+  .description('Deliveries past their hour that have not gone out, oldest first.')
+  .option('--limit <n>', 'how many', '100')
+  .action((options) => perform(async ({ db }) => overdue(db, wholeNumber('--limit', options.limit))))
+program
+  .command('show <id>')
+  .description('All that is known of a delivery, or of all of a post: the ledger row, its attempts, its channel.')
+  .action((id) => perform(({ db }) => show(db, Id.parse(id))))
+program
+  .command('retry <delivery>')
+  .description('Send a failed delivery again, now.')
+  .action((id) => perform(({ db }) => retry(db, atCommandLine, Id.parse(id))))
+program
+  .command('pause [scope] [name]')
+  .description('Send nothing: all, network NAME, or channel ID. What is being sent ends. Posts are still accepted.')
+  .action((scope, name) =>
+    perform(async (installation) => stopSending(installation, atCommandLine, reachOf(scope, name))),
+  )
+program
+  .command('resume [scope] [name]')
+  .description('Send again: all (also after a restored backup), network NAME, or channel ID. What is due goes out.')
+  .action((scope, name) =>
+    perform(async (installation) => goOnSending(installation, atCommandLine, reachOf(scope, name))),
+  )
+program
+  .command('limit <network> <n>')
+  .description('Let all workers together send at most N posts to a network at once; none: as many as they can.')
+  .action((network, n) => perform(async (installation) => limitNetwork(installation, network, boundOf(n))))
+program
+  .command('after-restore')
+  .description(
+    'The database is a restored backup: send nothing until resume, and put what was past due before a person.',
+  )
+  .action(() => perform(({ db }) => db.transaction(afterRestore)))
+program
+  .command('failover <go-on|stop>')
+  .description(
+    'Choose what happens after a failover: stop (default) stops sending until resume, go-on keeps sending. Use go-on only with synchronous replication.',
+  )
+  .action((what) => perform(async ({ db }) => allowFailover(db, isGoOn(what))))
+program
+  .command('rotate-key')
+  .description(
+    'Seal with the first of SECRET_KEYS whatever another one sealed. Exits 1 when something opens with none.',
+  )
+  .action(() => perform(rotateKey, ({ unopened }) => unopened.length === 0))
+program
+  .command('verify')
+  .description('Look whether what must hold of the ledger does. Exits 1 when something is broken.')
+  .action(() => perform(verify, ({ holds }) => holds))
+
+await program.parseAsync()
+
+function reachOf(scope = 'all', name?: string): Reach {
+  if (scope === 'all' && name === undefined) return { scope }
+  if (scope === 'network' && name !== undefined) return { scope, name }
+  if (scope === 'channel' && name !== undefined) return { scope, id: Id.parse(name) }
+  throw new Failure('invalid_request', { detail: 'Type all, network NAME or channel ID.' })
+}
+
+function boundOf(typed: string): number | null {
+  return typed === 'none' ? null : wholeNumber('N', typed, ', or none')
+}
+
+function isGoOn(what: string): boolean {
+  if (what === 'go-on' || what === 'stop') return what === 'go-on'
+  throw new Failure('invalid_request', { detail: 'Type go-on or stop.' })
+}
+
+async function verify({ db }: Installation) {
+  const invariants = await db.transaction(checkInvariants, {
+    isolationLevel: 'repeatable read',
+    accessMode: 'read only',
+  })
+  return { holds: invariants.every(({ broken }) => broken === 0), invariants }
+}
+
+function wholeNumber(name: string, typed: string, orElse = ''): number {
+  if (!/^[1-9]\d{0,5}$/.test(typed))
+    throw new Failure('invalid_request', { detail: `${name} must be a whole number from 1 to 999999${orElse}.` })
+  return Number(typed)
+}
+
+/**
+ * Run one command on the installation; its result, or its failure, is the only thing that is printed. The process exits
+ * with 1 when it failed, or `isGood` says that what it found is not.
+ */
+async function perform<Said>(command: Work<Said>, isGood: (said: Said) => boolean = () => true): Promise<void> {
+  for (const sentence of misspeltSettings()) print(sentence, process.stderr)
+  try {
+    const said = await onInstallation(readEnv(), command)
+    await printResult(`${JSON.stringify(said, null, 2)}\n`)
+    if (!isGood(said)) process.exitCode = 1
+  } catch (error) {
+    process.exitCode = 1
+    print(explain(error), process.stderr)
+  }
+}
+
+// A reader that is gone, as in `| head`, or a full disk: the command is done all the same.
+async function printResult(text: string): Promise<void> {
+  try {
+    await new Promise<void>((done, fail) => {
+      process.stdout.once('error', fail).write(text, (error) => (error ? fail(error) : done()))
+    })
+  } catch (error) {
+    throw new InstallationError(`Done, but the result could not be printed: ${(error as Error).message}.`)
+  }
+}
+
+// Only these commands may start the embedded database by themselves, and stop it again.
+async function onInstallation<Said>(env: Env, command: Work<Said>): Promise<Said> {
+  try {
+    return await onRunning(env, command)
+  } catch (error) {
+    if (!(error instanceof NotRunning)) throw error
+    const embedded = await startEmbedded(env, pino({ level: 'silent' }))
+    try {
+      await migrate(embedded.installation.databaseUrl)
+      return await onRunning(env, command)
+    } finally {
+      await embedded.stop()
+    }
+  }
+}
+
+async function onRunning<Said>(env: Env, command: Work<Said>): Promise<Said> {
+  const { installation, end } = await install(env, 'admin')
+  try {
+    if (!(await isMigrated(installation.db)))
+      throw new InstallationError('The database is older than this version: run `npm run migrate`.')
+    return await command(installation)
+  } finally {
+    await end()
+  }
+}
+
+function explain(error: unknown): string {
+  if (error instanceof Failure)
+    return [error.detail, ...error.errors.map(({ path, message }) => `${path}: ${message}`)].join('\n')
+  if (error instanceof ConnectError) return error.message
+  if (error instanceof Error && error.name === 'ZodError')
+    return JSON.parse(error.message)
+      .map(({ path, message }: { path: string[]; message: string }) => `--${path.join('.')}: ${message}`)
+      .join('\n')
+  return explained(error)
+}

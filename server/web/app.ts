@@ -1,0 +1,215 @@
+import { join } from 'node:path'
+import express from 'express'
+import helmet from 'helmet'
+import type { Logger } from 'pino'
+import type { Prober } from '../../db/prober.ts'
+import { mintToken } from '../access/secrets.ts'
+import type { Installation } from '../access/trpc.ts'
+import type { Journal } from '../api-requests/write.ts'
+import { Failure, problemFrom } from '../errors.ts'
+import { warnOfProxy } from '../http/client-address.ts'
+import { requestLog } from '../http/request-log.ts'
+import { isOAuthEndpoint, oauthEndpoints, openerPolicy, sendFailure } from '../oauth/endpoints.ts'
+import { rest, sendProblem } from '../rest/rest.ts'
+import { sendFile, takeFile } from './files.ts'
+import type { WebMetrics } from './metrics.ts'
+import { isConsent, memberIn, pages, type RemixBuild } from './pages.ts'
+import type { Readiness } from './readiness.ts'
+import { boundWaiting } from './waiting.ts'
+
+/** Leaving: it still answers, and `/readyz` says that nobody is to be sent here; closing: it ends what is under way. */
+export type Phase = 'serving' | 'leaving' | 'closing'
+
+/** What the process tells the app beside the installation. `build` is Remix's, imported by its path at run time. */
+export type Serving = {
+  installation: Installation
+  journal: Journal
+  log: Logger
+  build: RemixBuild
+  publicDir: string // static files: `build/` in it never changes under a name
+  metrics: WebMetrics | null // null: nobody asks for them
+  prober: Pick<Prober, 'answers' | 'answeredAt'>
+  ready: () => Promise<Readiness>
+  phase: () => Phase
+}
+
+/** The whole web process as an Express app: health, public API, files, pages, in this order. */
+export function createApp(serving: Serving): express.Express {
+  const { installation, journal, log, publicDir, metrics, prober } = serving
+  const app = express()
+  app.disable('x-powered-by')
+  app.set('trust proxy', installation.env.trustProxy)
+  app.set('query parser', false)
+  if (metrics) app.use(metrics.watch)
+  app.use(requestLog(log))
+  app.use(warnOfProxy(log, installation.env.trustProxy))
+  app.use(boundWait)
+  app.use(withoutGuessing)
+  app.get('/livez', (_req, res) => void res.set('Cache-Control', 'no-store').send('ok\n'))
+  app.get('/readyz', (_req, res, next) => void ready(serving, res).catch(next))
+  app.use(refuseWhileDraining(serving))
+  app.use(boundWaiting(prober, (req, res) => sendUnavailable(installation, req, res)))
+  app.use(demandHost(installation))
+  app.use('/public/v1', rest(installation, journal))
+  app.use(oauthEndpoints(installation))
+  app.use(demandPageRequest)
+  app.get('/files/:key', (req, res, next) => void sendFile(installation, req, res).catch(next))
+  const built = { immutable: true, maxAge: '1y', index: false, setHeaders: nameStatic }
+  app.use('/build', express.static(join(publicDir, 'build'), built))
+  app.use(express.static(publicDir, { maxAge: '1h', index: false, redirect: false, setHeaders: nameStatic }))
+  app.use(withNonce, securityHeaders(installation), openerPolicy)
+  app.use(demandOwnOrigin(installation))
+  app.post('/media', (req, res, next) => {
+    memberIn(installation, req, res)
+      .then((member) => takeFile(installation, member, req, res))
+      .catch(next)
+  })
+  app.all('*', pages(installation, serving.build))
+  app.use(lastResort(installation))
+  return app
+}
+
+function nameStatic(res: express.Response): void {
+  res.locals.route = 'static'
+}
+
+const WaitMs = 300_000 // Node's own bound, which the server's had to give up for files
+
+// Whoever has not sent the whole of a request by then is cut off. A file has a pace of its own (request-body.ts).
+function boundWait(req: express.Request, _res: express.Response, next: express.NextFunction): void {
+  if (!/\/media\/?$/i.test(req.path)) {
+    const cut = setTimeout(() => req.complete || req.destroy(), WaitMs).unref()
+    req.once('close', () => clearTimeout(cut))
+  }
+  next()
+}
+
+function withoutGuessing(_req: express.Request, res: express.Response, next: express.NextFunction): void {
+  res.set('X-Content-Type-Options', 'nosniff')
+  next()
+}
+
+async function ready({ ready }: Serving, res: express.Response): Promise<void> {
+  const { status, text } = await ready()
+  res.status(status).set('Cache-Control', 'no-store').send(text)
+}
+
+function refuseWhileDraining({ installation, phase }: Serving): express.RequestHandler {
+  return (req, res, next) => {
+    if (phase() !== 'serving') res.set('Connection', 'close') // the next one goes to another process
+    if (phase() !== 'closing') return next()
+    sendUnavailable(installation, req, res)
+  }
+}
+
+// In the form that each of the doors has.
+function sendUnavailable(installation: Installation, req: express.Request, res: express.Response): void {
+  const failure = new Failure('unavailable', { retryAfterSeconds: 5 })
+  res.set('Connection', 'close') // the rest of a body may never come
+  if (isOAuthEndpoint(req)) sendFailure(req, res, failure)
+  else if (/^\/public\//.test(req.path)) sendProblem(installation, req, res, failure)
+  else sendText(installation, req, res, failure)
+}
+
+// Two hosts, one process: what machines call is on the API's, pages and cookies on the app's. Where they are one, so is this.
+function demandHost({ env: { appUrl, baseUrl } }: Installation): express.RequestHandler {
+  const [appHost, apiHost] = [new URL(appUrl).host, new URL(baseUrl).host]
+  return (req, res, next) => {
+    if (appHost === apiHost) return next()
+    const isForMachines = /^\/public(\/|$)|^\/\.well-known\/oauth-/.test(req.path) || isOAuthEndpoint(req)
+    if (req.headers.host === (isForMachines ? apiHost : appHost)) return next()
+    res.status(404).type('text').send(`This is not served here. Pages: ${appUrl}. API: ${baseUrl}.\n`)
+  }
+}
+
+// A target may be a whole address or `*` as well (RFC 9112 §3.2), and a method anything: Remix fails on these.
+function demandPageRequest(req: express.Request, res: express.Response, next: express.NextFunction): void {
+  if (!req.originalUrl.startsWith('/')) throw new Failure('invalid_request', { detail: 'Ask for a path.' })
+  if (!isOurSpelling(req.originalUrl)) throw new Failure('not_found')
+  const methods = ['GET', 'HEAD', 'POST']
+  if (!methods.includes(req.method)) {
+    res.set('Allow', methods.join(', '))
+    throw new Failure('method_not_allowed', { detail: `Pages take ${methods.join(', ')}.` })
+  }
+  next()
+}
+
+// Remix reads a path as browsers do and decodes it. What it would take for the address of another page, such as
+// /%6fauth/authorize or /x/../login, would come without the headers that belong to that page, which go by the letters.
+function isOurSpelling(target: string): boolean {
+  const [path = ''] = target.split('?')
+  const hasNeedlessCode = /%(2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/i.test(path) // of A-Z a-z 0-9 - . _ ~
+  return new URL(`http://here${target}`).pathname === path && !hasNeedlessCode && !path.includes('//')
+}
+
+function withNonce(_req: express.Request, res: express.Response, next: express.NextFunction): void {
+  res.locals.nonce = mintToken()
+  next()
+}
+
+function securityHeaders({ env }: Installation): express.RequestHandler {
+  const isSecure = env.appUrl.startsWith('https:')
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'self'"],
+        scriptSrc: ["'self'", (_req, res) => `'nonce-${(res as express.Response).locals.nonce}'`],
+        imgSrc: ["'self'", 'data:', 'blob:'],
+        objectSrc: ["'none'"],
+        baseUri: ["'none'"],
+        // The consent's answer leaves for the app, and Chromium checks each hop from there on. A nonce protects the page's scripts.
+        formAction: [(req) => (isConsent(req) ? "'self' https: http:" : "'self'")],
+        frameAncestors: ["'none'"],
+        // The development server pushes reloads over a socket of its own.
+        connectSrc: env.production ? ["'self'"] : ["'self'", 'ws:'],
+      },
+    },
+    frameguard: { action: 'deny' },
+    referrerPolicy: { policy: 'same-origin' },
+    strictTransportSecurity: isSecure,
+  })
+}
+
+// A cookie is sent whoever wrote the form; the Origin header says who did. Browsers send it with every POST.
+function demandOwnOrigin({ env }: Installation): express.RequestHandler {
+  return (req, _res, next) => {
+    if (['GET', 'HEAD', 'OPTIONS'].includes(req.method)) return next()
+    if (isOwn(req, env.appUrl)) {
+      req.headers.origin = env.appUrl // Remix compares as well, and knows no `null`
+      return next()
+    }
+    next(
+      new Failure('foreign_origin', {
+        detail: `This form was sent from another site. Open ${env.appUrl} and try again.`,
+      }),
+    )
+  }
+}
+
+// The consent page tells no referrer, and some browsers then send `null` with its form (Fetch, "append a request Origin
+// header"). Sec-Fetch-Site says whose it is, where it is sent: on https. Anywhere, the form carries a token that only
+// the page has.
+function isOwn(req: express.Request, appUrl: string): boolean {
+  const { origin, 'sec-fetch-site': site = 'same-origin' } = req.headers
+  return origin === appUrl || (origin === 'null' && site === 'same-origin' && isConsent(req))
+}
+
+// What reaches this was thrown outside a Remix route: the pages' own errors are shown by app/root.tsx.
+function lastResort(installation: Installation): express.ErrorRequestHandler {
+  return (error, req, res, _next) => {
+    // Express and its parts put a status on what a caller did: an address that is no text is 400.
+    const isTheirs = error instanceof Error && 'status' in error && Number(error.status) < 500
+    sendText(installation, req, res, isTheirs ? new Failure('invalid_request', { cause: error }) : error)
+  }
+}
+
+function sendText({ env }: Installation, req: express.Request, res: express.Response, error: unknown): void {
+  if (res.writableEnded) return // it waited too long, and was told so (waiting.ts)
+  const { status, title, detail, retryAfterSeconds } = problemFrom(error)
+  if (status >= 500) req.log.error({ err: error }, 'request failed')
+  if (res.headersSent) return void res.destroy()
+  const retry = retryAfterSeconds === null ? {} : { 'Retry-After': String(retryAfterSeconds) }
+  res.status(status).set({ ...retry, 'Cache-Control': 'no-store' })
+  res.type('text').send(`${title}\n${detail}\n\n${env.appUrl}\nRequest ${req.id}\n`)
+}

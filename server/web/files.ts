@@ -1,0 +1,118 @@
+import { pipeline } from 'node:stream/promises'
+import type express from 'express'
+import { FileNotFound, type Files, type Range } from '../../db/files/files.ts'
+import type { Actor } from '../access/actor.ts'
+import { demandScope, type Installation } from '../access/trpc.ts'
+import { Failure, problemFrom } from '../errors.ts'
+import { addressOf } from '../http/client-address.ts'
+import { untilGone } from '../http/leaving.ts'
+import { discardRest, receiveFile, UploadPace } from '../http/request-body.ts'
+import { beginUpload } from '../media/uploads.ts'
+import { apiFor } from '../router.ts'
+
+type Response = express.Response
+type Member = Extract<Actor, { kind: 'member' }>
+
+const types: Record<string, string> = {
+  jpg: 'image/jpeg',
+  png: 'image/png',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  mp4: 'video/mp4',
+  webm: 'video/webm',
+  mov: 'video/quicktime',
+}
+
+/**
+ * Answer with the stored file that the path names, to anybody: whole, or the one range that is asked for (RFC 9110 §14).
+ *
+ * A file's type is what was stored, and even then it may run nothing: people's files are not our pages.
+ */
+export async function sendFile({ files }: { files: Files }, req: express.Request, res: Response): Promise<void> {
+  const key = req.params.key ?? ''
+  const extension = /^[0-9a-f]{32}\.(\w+)$/.exec(key)?.[1] ?? ''
+  const type = Object.hasOwn(types, extension) ? types[extension] : null // or __proto__ would be one
+  if (!type || req.path.endsWith('/')) return sendNothing(res)
+  const signal = untilGone(req, res)
+  try {
+    await answerWith(files, { key, type }, req, res, signal)
+  } catch (error) {
+    if (signal.aborted) return
+    if (!(error instanceof FileNotFound)) throw error
+    sendNothing(res)
+  }
+}
+
+async function answerWith(
+  files: Files,
+  { key, type }: { key: string; type: string },
+  req: express.Request,
+  res: Response,
+  signal: AbortSignal,
+): Promise<void> {
+  const bytes = await files.bytesOf(key)
+  signal.throwIfAborted()
+  const range = rangeOf(req, bytes)
+  if (range === 'outside') return void res.status(416).set('Content-Range', `bytes */${bytes}`).end()
+  const stream = req.method === 'HEAD' ? null : await files.read(key, range ?? undefined, signal)
+  try {
+    signal.throwIfAborted()
+    res.set({
+      'Content-Type': type,
+      'Accept-Ranges': 'bytes',
+      'Cache-Control': 'public, max-age=31536000, immutable', // a key names one content for ever
+      'Content-Security-Policy': "default-src 'none'; sandbox",
+      'Cross-Origin-Resource-Policy': 'cross-origin', // feeds and networks show it elsewhere
+      'Content-Length': String(range ? range.end - range.start + 1 : bytes),
+    })
+    if (range) res.status(206).set('Content-Range', `bytes ${range.start}-${range.end}/${bytes}`)
+    if (!stream) return void res.end()
+    await pipeline(stream, res, { signal })
+  } finally {
+    stream?.destroy()
+  }
+}
+
+function sendNothing(res: Response): void {
+  res.status(404).type('text').send('There is no such file.\n')
+}
+
+// Null: the whole. Several ranges, other units and what is no range are passed over, as RFC 9110 §14.2 lets us; so is a
+// range with If-Range, since there is no validator that it could name.
+function rangeOf(req: express.Request, bytes: number): Range | 'outside' | null {
+  const asked = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(req.headers.range ?? '')
+  if (!asked || req.method !== 'GET' || req.headers['if-range'] !== undefined) return null
+  const [first, last] = [asked[1]!, asked[2]!]
+  if (first === '' && last === '') return null
+  const start = first === '' ? Math.max(bytes - Number(last), 0) : Number(first)
+  const end = first === '' || last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1)
+  if (first !== '' && last !== '' && Number(last) < start) return null
+  return start > end ? 'outside' : { start, end }
+}
+
+/** Take in one file of the composer (multipart, `file`). Answers `{ media }`, or `{ problem }` with a sentence for the person. */
+export async function takeFile(
+  installation: Installation,
+  member: Member | null,
+  req: express.Request,
+  res: Response,
+): Promise<void> {
+  res.set('Cache-Control', 'no-store')
+  try {
+    if (!member)
+      throw new Failure('unauthenticated', { detail: 'You are signed out. Sign in in another tab, and try again.' })
+    demandScope(member, 'media:write') // before anything is received
+    await using upload = beginUpload(installation, member.organisationId)
+    await using file = await receiveFile(installation.files, req, UploadPace, upload.reserve)
+    const context = { ...installation, actor: member, log: req.log, address: addressOf(req), idempotency: null, upload }
+    const media = await apiFor(context).media.create({ alt: '', ...(file.value as { path: string }) })
+    res.json({ media })
+  } catch (error) {
+    const { status, detail, retryAfterSeconds } = problemFrom(error)
+    if (status >= 500) req.log.error({ err: error }, 'request failed')
+    if (retryAfterSeconds !== null) res.set('Retry-After', String(retryAfterSeconds))
+    if (!req.complete) discardRest(req)
+    res.status(status).json({ problem: detail })
+  }
+}

@@ -1,0 +1,120 @@
+import { createRequestHandler } from '@remix-run/node'
+import type express from 'express'
+import { type Actor, memberOf } from '../access/actor.ts'
+import type { Installation } from '../access/trpc.ts'
+import { openGuides } from '../guides/guides.ts'
+import { addressOf } from '../http/client-address.ts'
+import { FormPace, PicturePace } from '../http/request-body.ts'
+import { noteCaller } from '../http/request-log.ts'
+import { type Reference, reference } from '../rest/reference.ts'
+import { apiFor } from '../router.ts'
+import { type FormBounds, formForPage, type PageForm } from './page-form.ts'
+import { pageRequest, sendPage } from './page-request.ts'
+import { sessionCookie } from './session-cookie.ts'
+
+export type RemixBuild = Parameters<typeof createRequestHandler>[0]
+
+const FormBytes = 64 * 1024
+const PostBytes = 1280 * 1024 // the longest text and twenty alt texts, percent-encoded
+const PictureBytes = 24 * 1024 * 1024 // a picture of 20 MB and a little more, so that the page says what is wrong
+
+/** Every page: its form read within bounds, Remix' answer sent. */
+export function pages(installation: Installation, build: RemixBuild): express.RequestHandler {
+  const handle = createRequestHandler(build, installation.env.production ? 'production' : 'development')
+  const { host } = new URL(installation.env.appUrl)
+  const documentation = openDocumentation(installation.env)
+  return (req, res, next) => {
+    // Remix refuses forms by these: a proxy may have changed them, the configuration stands.
+    req.headers.host = host
+    delete req.headers['x-forwarded-host']
+    if (isConsent(req)) {
+      req.originalUrl = req.path // Remix has names of its own in a query, of an app's it knows nothing
+      res.set('Referrer-Policy', 'no-referrer')
+    }
+    res.set('Cache-Control', 'no-store') // pages show one organisation's things
+    page(installation, handle, documentation, req, res).catch(next)
+  }
+}
+
+type RemixHandler = ReturnType<typeof createRequestHandler>
+
+type Documentation = { reference: () => Reference; guide: ReturnType<typeof openGuides> }
+
+// The same for everybody, and dear to make: once for a process, at the first reader.
+function openDocumentation(env: Installation['env']): Documentation {
+  let made: Reference | undefined
+  return {
+    reference: () => {
+      made ??= reference(env)
+      return made
+    },
+    guide: openGuides(env),
+  }
+}
+
+async function page(
+  installation: Installation,
+  handle: RemixHandler,
+  documentation: Documentation,
+  req: express.Request,
+  res: express.Response,
+): Promise<void> {
+  await using form = req.method === 'POST' ? await formForPage(req, await boundsOf(installation, req, res)) : null
+  if (req.errored) return void res.destroy() // they went away
+  const context = { ...documentation, ...(await loadContext(installation, form, req, res)) }
+  const request = pageRequest(installation.env.appUrl, req, res)
+  await sendPage(res, await handle(request, context as never))
+}
+
+// Only a person who is signed in sends much. Anybody else is led to the sign-in by these pages.
+async function boundsOf(installation: Installation, req: express.Request, res: express.Response): Promise<FormBounds> {
+  const [, page] = /^\/(posts|settings\/developers\/apps)(\/[^/]+)?\/?$/i.exec(req.path) ?? []
+  if (!page || !(await memberIn(installation, req, res))) return { bytes: FormBytes, pace: FormPace, temporary: null }
+  if (page.toLowerCase() === 'posts') return { bytes: PostBytes, pace: FormPace, temporary: null }
+  return { bytes: PictureBytes, pace: PicturePace, temporary: () => installation.files.temporary() }
+}
+
+type Member = Extract<Actor, { kind: 'member' }>
+
+/** Who is signed in, by the session's cookie. */
+export async function memberIn(
+  { db, env }: Installation,
+  req: express.Request,
+  res: express.Response,
+): Promise<Member | null> {
+  const token = sessionCookie(env.appUrl).read(req.headers.cookie ?? '')
+  const member = token ? ((await memberOf(db, token)) as Member | null) : null
+  if (member) noteCaller(req, res, member)
+  return member
+}
+
+async function loadContext(
+  installation: Installation,
+  form: PageForm | null,
+  req: express.Request,
+  res: express.Response,
+) {
+  const { env } = installation
+  const member = await memberIn(installation, req, res)
+  const device = sessionCookie(env.appUrl).readDevice(req.headers.cookie ?? '')
+  const context = { ...installation, actor: member, log: req.log, address: addressOf(req), device, idempotency: null }
+  return {
+    api: apiFor(context),
+    member,
+    query: /\?(.*)/s.exec(req.url)?.[1] ?? '',
+    nonce: res.locals.nonce as string,
+    requestId: String(req.id),
+    appUrl: env.appUrl,
+    baseUrl: env.baseUrl,
+    signupOpen: env.signup === 'open',
+    session: sessionCookie(env.appUrl),
+    form: () => form?.fields() ?? new FormData(),
+    upload: form?.file ?? null,
+    report: (error: unknown) => req.log.error({ err: error }, 'page failed'),
+  }
+}
+
+/** Whether this is the consent page of an app. */
+export function isConsent({ url = '' }: { url?: string | undefined }): boolean {
+  return /^\/oauth\/authorize\/?(\?|$)/i.test(url)
+}
