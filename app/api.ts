@@ -8,7 +8,7 @@ import type { Role } from '../db/schema.ts'
 import type { Channel } from '../jobs/ledger/channel-view.ts'
 import type { NewSession } from '../server/accounts/account.ts'
 import type { Fault } from '../server/errors.ts'
-import type { Guide } from '../server/guides/guides.ts'
+import type { Guide } from '../server/guides/markdown.ts'
 import type { Reference } from '../server/rest/reference.ts'
 import type { Api } from '../server/router.ts'
 

@@ -14,7 +14,7 @@ import { type ReactNode, useContext } from 'react'
 import { useAccount } from './shell/account.ts'
 import { ErrorPage } from './shell/error-page.tsx'
 import { RequestContext } from './shell/request.tsx'
-import { Plain, Shell } from './shell/shell.tsx'
+import { type Handle, Plain, Shell } from './shell/shell.tsx'
 import stylesheet from './tailwind.css'
 
 export const links: LinksFunction = () => [
@@ -31,9 +31,6 @@ export const meta: MetaFunction = ({ error }) => {
 export async function loader({ context: { api, member } }: LoaderFunctionArgs) {
   return json({ account: member && (await api.account.show()) })
 }
-
-/** A route may say that it stands by itself, without the navigation, and that it is wide. */
-export type Handle = { bare?: boolean; wide?: boolean }
 
 export function Layout({ children }: { children: ReactNode }) {
   const { nonce, requestId } = useContext(RequestContext)

@@ -17,11 +17,11 @@ import { serveMetrics } from '../jobs/monitoring/health.ts'
 import { listen, type Place, placeForOperators } from '../jobs/monitoring/listen.ts'
 import type { Installation } from './access/trpc.ts'
 import { openJournal } from './api-requests/write.ts'
-import { UploadPace } from './http/request-body.ts'
+import { UploadPace } from './media/receive-file.ts'
 import { install } from './run/installation.ts'
-import { createApp, type Phase } from './web/app.ts'
+import { createApp } from './web/app.ts'
 import { type WebMetrics, webMetrics } from './web/metrics.ts'
-import { readiness } from './web/readiness.ts'
+import { type Phase, readiness } from './web/readiness.ts'
 
 const DrainMs = 20_000
 const LeaveMs = 2000 // for a proxy to see on /readyz that it is to send nobody here

@@ -13,6 +13,7 @@ type Module = { file: string; source: ts.SourceFile; imports: Import[] }
 
 const modules = globSync(`{${Folders}}/**/*.{ts,tsx}`, { cwd: Root }).map(parse)
 const imports = modules.flatMap((module) => module.imports)
+const importsOf = new Map(modules.map(({ file, imports }) => [file, imports]))
 const values = imports.filter(({ typeOnly }) => !typeOnly)
 
 describe('the folders', () => {
@@ -33,6 +34,67 @@ describe('the folders', () => {
 
   test('every relative import names a file', () => {
     expect(imports.filter(({ to }) => to.startsWith('?')).map(show)).toEqual([])
+  })
+})
+
+// The rooms of a folder, in docs/architecture.md's order: each imports those above it, and of its own line only what `beside` names.
+const Rooms: Record<string, string[][]> = {
+  jobs: [
+    ['durations', 'outbound'],
+    ['networks'],
+    ['ledger'],
+    ['monitoring'],
+    ['deps'],
+    ['publish'],
+    ['channels', 'webhooks', 'sweep'],
+    ['worker'],
+    ['index'],
+  ],
+  server: [
+    ['errors', 'forms'],
+    ['answers', 'words', 'http'],
+    ['access'],
+    ['accounts', 'api-requests', 'channels', 'guides', 'media', 'oauth', 'operations', 'posts', 'webhooks'],
+    ['router'],
+    ['rest'],
+    ['web'],
+    ['run'],
+    ['index'],
+  ],
+  app: [
+    ['api', 'stylesheet', 'tailwind'],
+    ['ui'],
+    ['shell'],
+    ['channels', 'developers', 'docs', 'feeds', 'operations', 'posts', 'settings'],
+    ['routes', 'root', 'entry'],
+  ],
+}
+const beside: Record<string, string[]> = {
+  'server/channels': ['media'],
+  'server/oauth': ['media', 'webhooks'],
+  'server/operations': ['accounts', 'channels', 'posts'],
+  'app/developers': ['channels'],
+  'app/operations': ['channels'],
+  'app/posts': ['channels'],
+}
+const FilesAtMost = 15
+
+describe('the rooms', () => {
+  test('each imports only those below it, types included', () => {
+    const across = imports.filter(({ from, to }) => level(from) === level(to) && roomOf(from) !== roomOf(to))
+    const wrong = across.filter(({ from, to }) => !mayImport(roomOf(from), roomOf(to)))
+    expect(wrong.map(show)).toEqual([])
+  })
+
+  test('no files import each other in a circle, types included', () => {
+    expect(modules.map(({ file }) => file).filter((file) => reachedFrom(file).has(file))).toEqual([])
+  })
+
+  test(`none has more than ${FilesAtMost} files, routes and migrations aside`, () => {
+    const counts = new Map<string, number>()
+    for (const { file } of modules) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1)
+    const full = [...counts].filter(([room, count]) => count > FilesAtMost && room !== 'app/routes')
+    expect(full).toEqual([])
   })
 })
 
@@ -98,6 +160,34 @@ describe('files', () => {
     expect(long.filter((file) => file !== 'db/schema.ts')).toEqual([])
   })
 })
+
+/** The room of a file: `server/posts`, and of a file beside the rooms its name, such as `server/index`. */
+function roomOf(file: string): string {
+  return file.split('/').slice(0, 2).join('/').replace(/\..*$/, '')
+}
+
+function mayImport(from: string, to: string): boolean {
+  const [folder = '', name = ''] = from.split('/')
+  const lines = Rooms[folder]
+  if (!lines) return true // db has few files, and no rooms that stand above one another
+  const lineOf = (room: string) => lines.findIndex((line) => line.includes(room))
+  const other = to.split('/')[1] ?? ''
+  if (lineOf(name) < 0 || lineOf(other) < 0) return false
+  return lineOf(other) < lineOf(name) || (beside[from] ?? []).includes(other)
+}
+
+/** Every file that this one imports, and those import, and so on. */
+function reachedFrom(file: string): Set<string> {
+  const reached = new Set<string>()
+  const left = [file]
+  for (const next of left)
+    for (const { to } of importsOf.get(next) ?? []) {
+      if (reached.has(to)) continue
+      reached.add(to)
+      left.push(to)
+    }
+  return reached
+}
 
 function parse(file: string): Module {
   const source = ts.createSourceFile(file, readFileSync(join(Root, file), 'utf8'), ts.ScriptTarget.Latest, true)

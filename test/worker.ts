@@ -1,9 +1,9 @@
 import { readEnv } from '../db/env.ts'
+import type { Point } from '../jobs/deps.ts'
 import { scaledTimes } from '../jobs/durations.ts'
 import { failStart, run } from '../jobs/index.ts'
 import { type Network, PublishError } from '../jobs/networks/network.ts'
 import { networks as realNetworks } from '../jobs/networks/registry.ts'
-import type { Point } from '../jobs/publish/network-session.ts'
 import { type FakeNetwork, fakeNetwork } from './fake-network.ts'
 
 /** Where a worker ends, or is frozen, by its own hand: the `nth` time that it comes to the point. */

@@ -1,15 +1,27 @@
 import { Form, useLoaderData } from '@remix-run/react'
 import { ListFilter } from 'lucide-react'
 import type { InputHTMLAttributes, ReactNode } from 'react'
+import type { ApiRequest } from '../../server/api-requests/list.ts'
+import type { Fault } from '../../server/errors.ts'
 import { requestMethods } from '../../server/forms.ts'
-import type { loader } from '../routes/settings.developers.requests.tsx'
 import { useZone } from '../shell/account.ts'
 import { ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { controlClass, FieldErrors } from '../ui/forms/field.tsx'
 
+type Credential = { id: string; name: string }
+
+/** What the page of calls has read. */
+type Shown = {
+  asked: Record<string, string>
+  faults: Fault[]
+  requests: ApiRequest[]
+  keys: Credential[]
+  apps: Credential[]
+}
+
 /** A plain form that asks for the page again: an address with filters can be kept and passed on. */
 export function CallFilters() {
-  const { asked, faults } = useLoaderData<typeof loader>()
+  const { asked, faults } = useLoaderData<Shown>()
   const count = Object.keys(asked).length
   const general = faults.filter(({ path }) => !(path in asked)).map(({ message }) => message)
   return (
@@ -46,7 +58,7 @@ export function CallFilters() {
 }
 
 function Credential() {
-  const { asked, keys, apps, requests } = useLoaderData<typeof loader>()
+  const { asked, keys, apps, requests } = useLoaderData<Shown>()
   const isListed = [...keys, ...apps].some(({ id }) => id === asked.credential)
   return (
     <Select name="credential" label="Key or app">
@@ -75,7 +87,7 @@ function Options({ label, of: credentials }: { label: string; of: { id: string; 
 type Named = { name: string; label: string }
 
 function Select({ name, label, children }: Named & { children: ReactNode }) {
-  const { asked } = useLoaderData<typeof loader>()
+  const { asked } = useLoaderData<Shown>()
   return (
     <Labelled name={name} label={label}>
       <select id={name} name={name} defaultValue={asked[name] ?? ''} className={`${controlClass} pr-8`}>
@@ -87,7 +99,7 @@ function Select({ name, label, children }: Named & { children: ReactNode }) {
 }
 
 function Input({ name, label, ...rest }: Named & InputHTMLAttributes<HTMLInputElement>) {
-  const { asked, faults } = useLoaderData<typeof loader>()
+  const { asked, faults } = useLoaderData<Shown>()
   const isWrong = faults.some(({ path }) => path === name)
   return (
     <Labelled name={name} label={label}>
@@ -105,7 +117,7 @@ function Input({ name, label, ...rest }: Named & InputHTMLAttributes<HTMLInputEl
 }
 
 function Labelled({ name, label, children }: Named & { children: ReactNode }) {
-  const { faults } = useLoaderData<typeof loader>()
+  const { faults } = useLoaderData<Shown>()
   const errors = faults.filter(({ path }) => path === name).map(({ message }) => message)
   return (
     <div>

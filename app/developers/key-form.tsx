@@ -1,7 +1,7 @@
 import { getFormProps, useForm } from '@conform-to/react'
 import { Form, useLoaderData } from '@remix-run/react'
+import type { Scope } from '../../server/forms.ts'
 import { scopeWords } from '../../server/words.ts'
-import type { loader } from '../routes/settings.developers.access.tsx'
 import { useZone } from '../shell/account.ts'
 import { Copyable, Snippet } from '../ui/copy.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
@@ -12,7 +12,7 @@ import { Panel } from '../ui/page.tsx'
 
 /** The form that makes a key. */
 export function KeyForm() {
-  const { scopes, defaultScopes } = useLoaderData<typeof loader>()
+  const { scopes, defaultScopes } = useLoaderData<{ scopes: Scope[]; defaultScopes: Scope[] }>()
   const [form, fields] = useForm<{ name: string; scopes: string[]; expiresAt: string }>({
     ...useAnswer('generate'),
     defaultValue: { scopes: defaultScopes },

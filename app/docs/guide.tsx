@@ -1,4 +1,4 @@
-import type { Guide } from '../../server/guides/guides.ts'
+import type { Guide } from '../../server/guides/markdown.ts'
 import { Sample } from '../ui/copy.tsx'
 
 /** A page of the documentation that is a Markdown file of docs/. */

@@ -1,6 +1,6 @@
 import { Outlet } from '@remix-run/react'
 import { DocsNav } from '../docs/docs-nav.tsx'
-import type { Handle } from '../root.tsx'
+import type { Handle } from '../shell/shell.tsx'
 
 export const handle: Handle = { bare: true, wide: true }
 

@@ -2,7 +2,7 @@ import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/nod
 import { Link, useLoaderData } from '@remix-run/react'
 import { shown } from '../api.ts'
 import { FeedItem, ItemDate } from '../feeds/feed-item.tsx'
-import type { Handle } from '../root.tsx'
+import type { Handle } from '../shell/shell.tsx'
 
 export const handle: Handle = { bare: true }
 

@@ -3,7 +3,7 @@ import { Link, useLoaderData } from '@remix-run/react'
 import { Rss } from 'lucide-react'
 import { shown } from '../api.ts'
 import { FeedItem, ItemDate } from '../feeds/feed-item.tsx'
-import type { Handle } from '../root.tsx'
+import type { Handle } from '../shell/shell.tsx'
 
 export const handle: Handle = { bare: true }
 

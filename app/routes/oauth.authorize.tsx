@@ -2,18 +2,15 @@ import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFuncti
 import { Link, useActionData, useLoaderData } from '@remix-run/react'
 import type { Api } from '../../server/router.ts'
 import { formOf, type LoadContext, type Problem, problemOf, searchFor, shown } from '../api.ts'
-import { ConsentForm } from '../developers/apps/consent.tsx'
-import type { Handle } from '../root.tsx'
+import { type Chosen, ConsentForm } from '../developers/apps/consent.tsx'
 import { Doorway } from '../shell/auth-layout.tsx'
+import type { Handle } from '../shell/shell.tsx'
 
 export const handle: Handle = { bare: true }
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [
   { title: `${data?.consent ? `${data.consent.app.name} wants access` : 'This request is refused'} · Punctual` },
 ]
-
-/** What a person had chosen, and what was wrong with it. Without a problem they only look at another organisation. */
-export type Chosen = { organisationId: string; reach: string; channelIds: string[]; problem?: Problem }
 
 // An address of this length and the headers beside it still fit into the 16 KB that Node.js reads of a request's head.
 const SearchLength = 8000

@@ -1,10 +1,12 @@
 import { useRouteLoaderData } from '@remix-run/react'
-import type { loader } from '../root.tsx'
+import type { Api } from '../../server/router.ts'
 import { mayManage } from './permissions.ts'
+
+type Root = { account: Awaited<ReturnType<Api['account']['show']>> | null } // as root.tsx has read it
 
 /** The signed-in person with the organisations that they may look at, or null. */
 export function useAccount() {
-  return useRouteLoaderData<typeof loader>('root')?.account ?? null
+  return useRouteLoaderData<Root>('root')?.account ?? null
 }
 
 /** The zone in which times are shown: the person's, and UTC to anybody else. */

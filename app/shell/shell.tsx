@@ -5,6 +5,9 @@ import { Warning } from '../ui/warning.tsx'
 import { useAccount } from './account.ts'
 import { Logo } from './logo.tsx'
 
+/** A route may say that it stands by itself, without the navigation, and that it is wide. */
+export type Handle = { bare?: boolean; wide?: boolean }
+
 const places = [
   { to: '/', name: 'Posts', icon: Send, under: /^\/($|posts)/ },
   { to: '/channels', name: 'Channels', icon: Megaphone, under: /^\/channels/ },

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import type { ChannelLimits } from '../../db/schema.ts'
-import { type Deps, openSession, type SealedChannel } from '../publish/network-session.ts'
+import type { Deps } from '../deps.ts'
+import { openSession, type SealedChannel } from '../publish/network-session.ts'
 
 const ChannelsAtOnce = 10
 const PauseMs = 500

@@ -3,9 +3,10 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Db, Tx } from '../../db/client.ts'
 import { activity, revocations } from '../../db/schema.ts'
 import { type KeyRing, open, SealError, seal } from '../../db/sealed.ts'
+import type { Deps } from '../deps.ts'
 import { ms } from '../ledger/ledger.ts'
 import { ConnectError, type Credential, PublishError } from '../networks/network.ts'
-import { credentialPlace, type Deps } from '../publish/network-session.ts'
+import { credentialPlace } from '../publish/network-session.ts'
 
 // Credentials that are of no more use are ended at their network: tried a few times, and what came of it is written to the
 // organisation's activity. Nothing waits for it.

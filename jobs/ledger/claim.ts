@@ -1,7 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/client.ts'
 import type { Times } from '../durations.ts'
-import type { NotClaimed } from '../publish/dispatch.ts'
 import { tell } from './events.ts'
 import { type Claimed, gaveUpError, heldError, json, missedError, ms, preparedCleared } from './ledger.ts'
 import { isStopped, isSuspended } from './pause.ts'
@@ -15,6 +14,13 @@ const CapLock = 70_038 // the first half of a cap's advisory lock, the second is
 
 /** A channel on which something is due that is not to be sent any more, or not as things are: see `putAside`. */
 export type Late = { lateOn: string }
+
+/**
+ * Why nothing was claimed. `locked`: somebody is changing something of it, which is soon over; `elsewhere`: another worker
+ * is at it, and may have more than it can do; `full`: its network has as much under way as it may; `nothing`: nothing is
+ * due, or may be done now, and whatever changes that wakes it.
+ */
+export type NotClaimed = 'locked' | 'elsewhere' | 'full' | 'nothing'
 
 /** What a claim found on a channel: a delivery under this worker's lease, something too late, or why there is neither. */
 export type Claim = Claimed | Late | NotClaimed

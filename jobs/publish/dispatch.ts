@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { NotClaimed } from '../ledger/claim.ts'
 
 // What this worker turns to next: which channel's delivery to send, which uncertain one to look for. Wake-ups name them;
 // each that is named waits here for its turn, is claimed together with others, and takes its place at the end again
@@ -8,14 +9,7 @@ import type { Logger } from 'pino'
 const ClaimsAtOnce = 100 // in one statement
 const SecondLineEvery = 40 // places: that worker may have more than it can do, or stand still
 // How long something rests that could not be claimed.
-const RestMs = { locked: 10, elsewhere: 500, full: 100 }
-
-/**
- * Why nothing was claimed. `locked`: somebody is changing something of it, which is soon over; `elsewhere`: another worker
- * is at it, and may have more than it can do; `full`: its network has as much under way as it may; `nothing`: nothing is
- * due, or may be done now, and whatever changes that wakes it.
- */
-export type NotClaimed = keyof typeof RestMs | 'nothing'
+const RestMs: Record<Exclude<NotClaimed, 'nothing'>, number> = { locked: 10, elsewhere: 500, full: 100 }
 
 /** What a worker turns to: by its id, on a network. */
 export type Waiting = { id: string; network: string }

@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
+import type { Deps } from '../deps.ts'
+import type { NotClaimed } from '../ledger/claim.ts'
 import { isSought } from '../ledger/under-way.ts'
-import type { NotClaimed } from './dispatch.ts'
-import type { Deps } from './network-session.ts'
 import { beginLooks, type Looking } from './reconcile.ts'
 
 // Which readings begin. After a freeze of all workers or of the database everything that was being sent is to be looked for at

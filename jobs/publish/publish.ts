@@ -1,13 +1,14 @@
 import { sql } from 'drizzle-orm'
 import { isDatabaseAway, isPassing, sqlStateOf } from '../../db/client.ts'
 import { FileNotFound, isFileStorageAway } from '../../db/files/files.ts'
+import type { Deps } from '../deps.ts'
 import { backoff } from '../durations.ts'
 import { type Claimed, type Ending, type Intent, intend } from '../ledger/ledger.ts'
 import { doubt, fail, hold, makeWay, type Proof, postpone, recordPublished } from '../ledger/settle.ts'
 import { type Content, type Network, type Publication, PublishError, serverName } from '../networks/network.ts'
 import { OutboundError } from '../outbound/outbound.ts'
 import { grouped } from './batch.ts'
-import { type Deps, notePublished, openSession, refreshed } from './network-session.ts'
+import { notePublished, openSession, refreshed } from './network-session.ts'
 import { persistently } from './retry-write.ts'
 
 /** What this worker has under way: closed when it stops, nothing more is intended, and `sending` runs to its end. */

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/client.ts'
 import type { DeliveryError } from '../../db/schema.ts'
+import type { Deps } from '../deps.ts'
 import type { Times } from '../durations.ts'
 import { tellAll } from '../ledger/events.ts'
 import { json, leaseCleared, ms } from '../ledger/ledger.ts'
@@ -8,7 +9,6 @@ import { isStopped, isSuspended } from '../ledger/pause.ts'
 import { underWayOn } from '../ledger/under-way.ts'
 import { jobsHeldBy, renewJobs, wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from '../ledger/wake-ups.ts'
 import { type Dead, findDead, forgetDead, isGone, isPastGrace } from '../monitoring/presence.ts'
-import type { Deps } from './network-session.ts'
 
 const WokenPerTick = 5000
 const LooksWokenPerTick = 500 // more than can begin before the next tick

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type Db, sqlStateOf, type Tx } from '../../db/client.ts'
 import type { DeliveryError } from '../../db/schema.ts'
+import type { Deps } from '../deps.ts'
 import { backoff } from '../durations.ts'
 import { tell } from '../ledger/events.ts'
 import { json, leaseCleared, ms } from '../ledger/ledger.ts'
@@ -17,7 +18,7 @@ import {
 } from '../networks/network.ts'
 import { OutboundError } from '../outbound/outbound.ts'
 import { absentError, cannotTell, notSeen, repeatedError, UnclearCode, unclearError } from './look-errors.ts'
-import { type Deps, notePublished, openSession, refreshed, type SealedChannel } from './network-session.ts'
+import { notePublished, openSession, refreshed, type SealedChannel } from './network-session.ts'
 import { persistently } from './retry-write.ts'
 
 /** An uncertain delivery that this worker looks for; only the holder of `lookToken` may say that it is absent. */

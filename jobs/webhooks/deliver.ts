@@ -3,12 +3,12 @@ import { Webhook } from 'standardwebhooks'
 import type { Tx } from '../../db/client.ts'
 import { activity, webhookAttempts } from '../../db/schema.ts'
 import { open, type Place } from '../../db/sealed.ts'
+import type { Deps } from '../deps.ts'
 import type { Times } from '../durations.ts'
 import { bodyOf } from '../ledger/events.ts'
 import { ms } from '../ledger/ledger.ts'
 import { type Payloads, wakeWebhooks } from '../ledger/wake-ups.ts'
 import { OutboundError } from '../outbound/outbound.ts'
-import type { Deps } from '../publish/network-session.ts'
 
 const TurnsAtOnce = 10
 const TurnsOfOrganisation = 3 // however slow its receivers, others have places left

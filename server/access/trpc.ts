@@ -1,15 +1,15 @@
 import { initTRPC } from '@trpc/server'
 import type { Logger } from 'pino'
-import type { Db } from '../../db/client.ts'
+import type { Db, Tx } from '../../db/client.ts'
 import type { Env } from '../../db/env.ts'
 import type { Files } from '../../db/files/files.ts'
 import type { Role } from '../../db/schema.ts'
 import type { KeyRing } from '../../db/sealed.ts'
 import type { Networks } from '../../jobs/networks/registry.ts'
+import type { Reserve } from '../../jobs/outbound/bounded.ts'
 import type { Outbound } from '../../jobs/outbound/outbound.ts'
 import { Failure, mayPass, unavailable } from '../errors.ts'
 import { isWriting, type Scope } from '../forms.ts'
-import type { Upload } from '../media/uploads.ts'
 import { type Actor, isOperator } from './actor.ts'
 
 /** What the process has, the same for each request. */
@@ -24,6 +24,19 @@ export type Installation = {
 
 /** The Idempotency-Key of a request with the SHA-256 of its body. `replayed` is set when its first answer was given again. */
 export type Idempotency = { key: string; bodyHash: Uint8Array; replayed: boolean }
+
+/**
+ * A file of an organisation that is on its way in. What it keeps free is free again when it is disposed, or a minute after
+ * its process is gone.
+ */
+export type Upload = AsyncDisposable & {
+  /** Keep one of the organisation's places for fetches. False: none is free. */
+  takePlace: () => Promise<boolean>
+  /** Keep room for a file of `bytes` at least, and for what is `expected` if there is as much. Throws `storage_full`. */
+  reserve: Reserve
+  /** Turn what was reserved into the `bytes` of the row that `tx` writes next, which counts from then on. Throws `storage_full`. */
+  settle: (tx: Tx, bytes: number) => Promise<void>
+}
 
 /** What a procedure is called with. */
 export type Context = Installation & {

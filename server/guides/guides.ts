@@ -2,12 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Env } from '../../db/env.ts'
-import { guideOf } from './markdown.ts'
-
-/** A page of the documentation that is a Markdown file in docs/: HTML of ours, and samples to copy, in their order. */
-export type Guide = { title: string; lead: string; sections: Section[]; parts: Part[] }
-export type Section = { id: string; title: string }
-export type Part = { kind: 'html'; html: string } | { kind: 'sample'; text: string }
+import { type Guide, guideOf } from './markdown.ts'
 
 // Beside the bundles; from source, beside the folder.
 const Folder = ['docs', '../../docs'].map((path) => join(import.meta.dirname, path)).find(existsSync)!

@@ -1,5 +1,9 @@
 import type { MarkdownIt, Token } from 'markdown-it'
-import type { Guide, Part, Section } from './guides.ts'
+
+/** A page of the documentation that is a Markdown file in docs/: HTML of ours, and samples to copy, in their order. */
+export type Guide = { title: string; lead: string; sections: Section[]; parts: Part[] }
+export type Section = { id: string; title: string }
+export type Part = { kind: 'html'; html: string } | { kind: 'sample'; text: string }
 
 /**
  * Lay a guide out: `source` is Markdown that begins with `# Title` and one paragraph. Code blocks become samples, `##`

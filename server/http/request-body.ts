@@ -1,18 +1,7 @@
-import { rm, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { Writable } from 'node:stream'
-import busboy from 'busboy'
-import type { Files } from '../../db/files/files.ts'
 import { cleared } from '../../db/files/gc-stream.ts'
-import { bounded, type Reserve, reserved } from '../../jobs/outbound/bounded.ts'
 import { Failure } from '../errors.ts'
-import { bytesAtMost, sizeSentence, VideoBytesAtMost } from '../media/format.ts'
-
-/** How slowly a file may come: the longest pause, and the whole of it. */
-export type Pace = { pauseMs: number; wholeMs: number }
-
-/** 1 GB within the hour takes 2.4 Mbit/s. */
-export const UploadPace: Pace = { pauseMs: 15_000, wholeMs: 3_600_000 }
 
 /** How slowly any other body may come: after `graceMs` so many bytes a second, and the whole of it. */
 export type BodyPace = { graceMs: number; bytesPerSecond: number; wholeMs: number }
@@ -42,38 +31,6 @@ export async function readJson(req: IncomingMessage, most: number): Promise<{ va
       errors: bad.map((path) => ({ path, code: 'invalid', message: 'Contains characters that are not text.' })),
     })
   return { value, bytes }
-}
-
-/**
- * A multipart body with one `file` and perhaps `alt`, the file streamed to a temporary place that goes when disposed.
- *
- * Throws as readJson does: `body_too_large` as soon as a picture has more than 20 MB or a video more than 1 GB, by what
- * its first bytes say it is; `upload_too_slow` as soon as it falls behind `pace`; and what `reserve` throws, which is told
- * how large the file is at least before it is read and while it comes.
- */
-export async function receiveFile(
-  files: Files,
-  req: IncomingMessage,
-  pace = UploadPace,
-  reserve: Reserve = async () => {},
-): Promise<AsyncDisposable & { value: unknown; digested: Uint8Array }> {
-  if (!/^multipart\/form-data\s*;/i.test(req.headers['content-type'] ?? ''))
-    throw new Failure('unsupported_media_type', {
-      detail: 'Send the file as multipart/form-data, in a part named file.',
-    })
-  demandPlain(req)
-  const expected = Number(req.headers['content-length'] ?? 0)
-  if (expected > BodyBytesAtMost) throw new Failure('body_too_large', { detail: sizeSentence(VideoBytesAtMost) })
-  await reserve(Math.max(1, expected - AroundFileBytes), expected || undefined)
-  const path = await files.temporary()
-  const dispose = () => rm(path, { force: true })
-  try {
-    const fields = await receive(req, path, pace, reserve)
-    return { value: { ...fields, path }, digested: new Uint8Array(), [Symbol.asyncDispose]: dispose }
-  } catch (error) {
-    await dispose()
-    throw error
-  }
 }
 
 /**
@@ -119,7 +76,8 @@ async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const _ of cleared(body));
 }
 
-function demandPlain(req: IncomingMessage): void {
+/** Throws `unsupported_media_type` for a body that is compressed. */
+export function demandPlain(req: IncomingMessage): void {
   if ((req.headers['content-encoding'] ?? 'identity') !== 'identity')
     throw new Failure('unsupported_media_type', { detail: 'Send the body as it is, without a Content-Encoding.' })
 }
@@ -170,58 +128,6 @@ function under(path: string, step: string): string {
   if (path.endsWith('…')) return path
   const whole = path && !step.startsWith('[') ? `${path}.${step}` : `${path}${step}`
   return whole.length > PathLength ? `${whole.slice(0, PathLength)}…` : whole
-}
-
-type Fields = Record<string, string>
-
-const AroundFileBytes = 100_000
-const BodyBytesAtMost = VideoBytesAtMost + AroundFileBytes
-
-async function receive(req: IncomingMessage, path: string, pace: Pace, reserve: Reserve): Promise<Fields> {
-  const fields: Fields = {}
-  const parser = parserFor(req)
-  const written: Promise<void>[] = []
-  const refuse = (detail: string) => void parser.destroy(new Failure('invalid_request', { detail }))
-  parser.on('file', (name, stream) => {
-    stream.on('error', () => {}) // the parser's own, heard there
-    if (name !== 'file' || written.length > 0) return refuse('Send exactly one file, in a part named file.')
-    const writing = writeFile(path, reserved(bounded(stream, bytesAtMost, tooLarge), reserve))
-    writing.catch((error) => parser.destroy(error))
-    written.push(writing)
-  })
-  parser.on('field', (name, value?: string) => {
-    if (name !== 'alt' || name in fields)
-      refuse(`There is no part ${JSON.stringify(name.slice(0, 50))}, or it is given twice.`)
-    if (value === undefined) refuse('The text is in a charset that we do not know. Send UTF-8.')
-    fields[name] = value ?? ''
-  })
-  parser.on('partsLimit', () => refuse('Too many parts.'))
-  const forgetPace = keepPace(req, pace, (detail) => parser.destroy(new Failure('upload_too_slow', { detail })))
-  try {
-    await parsed(req, parser)
-    await Promise.all(written) // the last of it may still be on its way to the disk
-  } finally {
-    forgetPace()
-    await Promise.allSettled(written) // the file is closed: one that is opened after we removed it would stay
-  }
-  if (written.length === 0) throw new Failure('invalid_request', { detail: 'Send the file in a part named file.' })
-  return fields
-}
-
-function tooLarge(most: number): Failure {
-  return new Failure('body_too_large', { detail: sizeSentence(most) })
-}
-
-function keepPace(req: IncomingMessage, { pauseMs, wholeMs }: Pace, fail: (detail: string) => void): () => void {
-  const pause = setTimeout(fail, pauseMs, `Nothing came for ${pauseMs / 1000} seconds.`)
-  const whole = setTimeout(fail, wholeMs, `It took more than ${wholeMs / 60_000} minutes.`)
-  const hear = () => void pause.refresh()
-  req.on('data', hear)
-  return () => {
-    req.off('data', hear)
-    clearTimeout(pause)
-    clearTimeout(whole)
-  }
 }
 
 type Reading = { most?: number; pace?: BodyPace; broken?: (cause: Error) => Failure }
@@ -281,15 +187,4 @@ function keepRate(req: IncomingMessage, pace: BodyPace, refuse: (failure: Failur
 function slowSentence({ bytesPerSecond, wholeMs }: BodyPace): string {
   const whole = wholeMs < 120_000 ? `${wholeMs / 1000} seconds` : `${wholeMs / 60_000} minutes`
   return `The request arrived too slowly: send at least ${bytesPerSecond / 1024} KB a second, and all of it within ${whole}.`
-}
-
-function parserFor(req: IncomingMessage) {
-  try {
-    return busboy({
-      headers: req.headers,
-      limits: { files: 2, parts: 5, fieldSize: 16_384 },
-    })
-  } catch (cause) {
-    throw new Failure('invalid_request', { detail: 'The multipart body has no boundary.', cause })
-  }
 }

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { pinoHttp } from 'pino-http'
 import { withoutParameters } from '../../db/log.ts'
-import type { Actor } from '../access/actor.ts'
 
 /** A line in `log` for each request, under the id that its answer carries, with who asked and what went wrong. */
 export function requestLog(log: Logger) {
@@ -26,7 +25,7 @@ export function noteCaller(req: IncomingMessage, res: ServerResponse, caller: Ca
   req.log = req.log.child(whoIs(caller))
 }
 
-type Caller = Pick<Actor, 'kind' | 'id' | 'organisationId'>
+type Caller = { kind: 'member' | 'api_key' | 'app'; id: string; organisationId: string }
 type Answer = ServerResponse & { locals: { caller?: Caller; problem?: string } }
 
 function whoIs({ organisationId, kind, id }: Caller) {

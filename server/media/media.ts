@@ -9,7 +9,7 @@ import { type Keys, lockBytes, orphanedKeys } from '../../jobs/sweep/media-files
 import type { Actor } from '../access/actor.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { onceWhileHeld } from '../access/idempotency.ts'
-import { type Context, needs, router } from '../access/trpc.ts'
+import { type Context, needs, router, type Upload } from '../access/trpc.ts'
 import { reachesMedia, type Who } from '../access/visibility.ts'
 import type * as answers from '../answers.ts'
 import { Failure } from '../errors.ts'
@@ -17,7 +17,7 @@ import { ById, ListMedia, UpdateMedia, UploadFile, UploadFromUrl } from '../form
 import { waitForPlace, wakeFirst } from './fetch-line.ts'
 import { bytesAtMost, MediaError, typeOf, videoTypeOf } from './format.ts'
 import { type Accepted, acceptImage } from './images.ts'
-import { beginUpload, type Upload } from './uploads.ts'
+import { beginUpload } from './uploads.ts'
 import { acceptVideo } from './video.ts'
 
 export const media = router({

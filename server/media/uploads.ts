@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Db, Tx } from '../../db/client.ts'
 import { uploads } from '../../db/schema.ts'
 import type { Reserve } from '../../jobs/outbound/bounded.ts'
-import type { Installation } from '../access/trpc.ts'
+import type { Installation, Upload } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
 import { sizeOf, VideoBytesAtMost } from './format.ts'
 
@@ -12,19 +12,6 @@ export const FetchesAtOnce = 4
 
 const LeaseSeconds = 60
 const LeastAheadBytes = 64 * 1024
-
-/**
- * A file of an organisation that is on its way in. What it keeps free is free again when it is disposed, or a minute after
- * its process is gone.
- */
-export type Upload = AsyncDisposable & {
-  /** Keep one of the organisation's places for fetches. False: none is free. */
-  takePlace: () => Promise<boolean>
-  /** Keep room for a file of `bytes` at least, and for what is `expected` if there is as much. Throws `storage_full`. */
-  reserve: Reserve
-  /** Turn what was reserved into the `bytes` of the row that `tx` writes next, which counts from then on. Throws `storage_full`. */
-  settle: (tx: Tx, bytes: number) => Promise<void>
-}
 
 type Place = { db: Db; quota: number; id: string; organisationId: string }
 

@@ -14,11 +14,8 @@ import { rest, sendProblem } from '../rest/rest.ts'
 import { sendFile, takeFile } from './files.ts'
 import type { WebMetrics } from './metrics.ts'
 import { isConsent, memberIn, pages, type RemixBuild } from './pages.ts'
-import type { Readiness } from './readiness.ts'
+import type { Phase, Readiness } from './readiness.ts'
 import { boundWaiting } from './waiting.ts'
-
-/** Leaving: it still answers, and `/readyz` says that nobody is to be sent here; closing: it ends what is under way. */
-export type Phase = 'serving' | 'leaving' | 'closing'
 
 /** What the process tells the app beside the installation. `build` is Remix's, imported by its path at run time. */
 export type Serving = {

@@ -4,7 +4,9 @@ import { isMigrated } from '../../db/migrate.ts'
 import { type Prober, TooLate } from '../../db/prober.ts'
 import { isFree } from '../../jobs/ledger/pause.ts'
 import { iso } from '../../jobs/ledger/post-view.ts'
-import type { Phase } from './app.ts'
+
+/** Leaving: it still answers, and `/readyz` says that nobody is to be sent here; closing: it ends what is under way. */
+export type Phase = 'serving' | 'leaving' | 'closing'
 
 /** An answer of `/readyz`. */
 export type Readiness = { status: 200 | 503; text: string }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Point } from '../../jobs/publish/network-session.ts'
+import type { Point } from '../../jobs/deps.ts'
 import { type Kind, kinds } from '../fake-network.ts'
 import { type Started, until, type WorkerWay } from '../processes.ts'
 import type { World } from '../world.ts'

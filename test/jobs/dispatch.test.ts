@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { Dispatch, type NotClaimed } from '../../jobs/publish/dispatch.ts'
+import type { NotClaimed } from '../../jobs/ledger/claim.ts'
+import { Dispatch } from '../../jobs/publish/dispatch.ts'
 import { until } from '../processes.ts'
 
 /** A worker, where another one is at `elsewhere` for as long as that is there. Each piece of work takes 2 ms. */

@@ -1,7 +1,9 @@
 import { useRouteLoaderData } from '@remix-run/react'
-import type { loader } from '../../routes/settings.developers.apps.$id.tsx'
+import type { Api } from '../../../server/router.ts'
+
+type Shown = { app: Awaited<ReturnType<Api['apps']['get']>>; appUrl: string; baseUrl: string }
 
 /** The app that the pages under /settings/developers/apps/:id are about, with our two addresses. */
 export function useApp() {
-  return useRouteLoaderData<typeof loader>('routes/settings.developers.apps.$id')!
+  return useRouteLoaderData<Shown>('routes/settings.developers.apps.$id')!
 }

@@ -2,12 +2,15 @@ import { ArrowRight, Check } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import type { Consent } from '../../../server/oauth/authorize.ts'
 import { scopeWords } from '../../../server/words.ts'
+import type { Problem } from '../../api.ts'
 import { networkName } from '../../channels/channel-mark.tsx'
-import type { Chosen } from '../../routes/oauth.authorize.tsx'
 import { Logo } from '../../shell/logo.tsx'
 import { Button } from '../../ui/forms/button.tsx'
 import { controlClass } from '../../ui/forms/field.tsx'
 import { AppMark } from './app-mark.tsx'
+
+/** What a person had chosen, and what was wrong with it. Without a problem they only look at another organisation. */
+export type Chosen = { organisationId: string; reach: string; channelIds: string[]; problem?: Problem }
 
 type Organisation = Consent['organisations'][number]
 

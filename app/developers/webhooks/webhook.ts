@@ -1,7 +1,16 @@
 import { useRouteLoaderData } from '@remix-run/react'
-import type { loader } from '../../routes/settings.developers.webhooks.$id.tsx'
+import type { Api } from '../../../server/router.ts'
+
+type Webhooks = Api['webhooks']
+type Log = Awaited<ReturnType<Webhooks['deliveries']>>
+type Shown = {
+  webhook: Awaited<ReturnType<Webhooks['get']>>
+  log: Log
+  status: Log['data'][number]['status'] | null
+  asked: Record<string, string>
+}
 
 /** The webhook that the page /settings/developers/webhooks/:id is about, with the part of its log that is shown. */
 export function useWebhook() {
-  return useRouteLoaderData<typeof loader>('routes/settings.developers.webhooks.$id')!
+  return useRouteLoaderData<Shown>('routes/settings.developers.webhooks.$id')!
 }

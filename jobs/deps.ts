@@ -1,0 +1,40 @@
+import type { Logger } from 'pino'
+import type { Db } from '../db/client.ts'
+import type { Files } from '../db/files/files.ts'
+import type { KeyRing } from '../db/sealed.ts'
+import type { Times } from './durations.ts'
+import type { WorkerMetrics } from './monitoring/metrics.ts'
+import type { Outage } from './monitoring/outage.ts'
+import type { Tally } from './monitoring/tally.ts'
+import type { Networks } from './networks/registry.ts'
+import type { Outbound } from './outbound/outbound.ts'
+
+/** What a worker has, the same for every task. */
+export type Deps = {
+  db: Db
+  refreshing: Db // connections that may be held while a network is asked for a new credential
+  owner: string // the id of this worker's pool, which leases carry
+  times: Times
+  networks: Networks
+  outbound: Outbound
+  ring: KeyRing
+  files: Files
+  appUrl: string
+  metrics: WorkerMetrics
+  log: Logger
+  outage: Outage // one for the process: whoever notices first says it
+  tally: Tally
+  at: (point: Point) => void // told of each point at which a process may end; tests end it there
+}
+
+/** Where a process that ends leaves something behind: the crash points of docs/faults.md. */
+export type Point =
+  | 'woken'
+  | 'claimed'
+  | 'prepared'
+  | 'intended'
+  | 'answered'
+  | 'settled'
+  | 'refreshed'
+  | 'reaping'
+  | 'looking'
