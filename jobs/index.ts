@@ -10,6 +10,7 @@ import { StuckSentence, startProber } from '../db/prober.ts'
 import { checkDatabase, demandWritable } from '../db/start-checks.ts'
 import { announceStart } from '../db/start-line.ts'
 import { explained } from '../db/startup-error.ts'
+import { onStopSignals } from '../db/stop-signals.ts'
 import { answerVersion } from '../db/version.ts'
 import type { Point } from './deps.ts'
 import { times as realTimes, type Times } from './durations.ts'
@@ -41,12 +42,12 @@ type Way = {
 export async function run({ env, networks = allNetworks, times = realTimes, at = () => {} }: Way): Promise<void> {
   const log = createLog('worker', env.logLevel)
   announceStart(log)
-  const asked = signalled() // before anything is claimed
   let announce: () => Promise<unknown> = async () => {}
   const leave = async () => {
     await announce() // no crash: what was under way is not to blame
     process.exit(1)
   }
+  const asked = askedToStop(leave) // before anything is claimed
   // A stop waits for what is being sent, and never for a database that says nothing: what is not written down is found out.
   void asked.then(() => setTimeout(leave, times.stopAtMostMs))
   const { databaseUrl, secretKeys } = await joinInstallation(env)
@@ -82,7 +83,9 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
   }
   const place = placeForOperators('WORKER_PORT', env.workerPort, env.host)
   const server = await serveHealth(place, health, metrics.registry) // first: whoever cannot have its port claims nothing
-  worker = await startedFirst(options)
+  const first = await Promise.race([startedFirst(options), asked])
+  if ('reason' in first) process.exit(0) // nothing is under way
+  worker = first
   announceDiskErrors(leave)
   for (;;) {
     const { owner } = worker
@@ -122,10 +125,13 @@ async function startedAnew(options: WorkerOptions): Promise<Worker> {
   }
 }
 
-function signalled(): Promise<End> {
+/** Resolves at the first signal to stop; whoever asks again does not want to wait. */
+function askedToStop(leave: () => Promise<void>): Promise<End> {
   return new Promise((done) => {
-    for (const signal of ['SIGTERM', 'SIGINT'])
-      process.once(signal, () => done({ reason: 'asked', code: 0, next: 'exit' }))
+    onStopSignals(async (times) => {
+      if (times > 1) return leave()
+      done({ reason: 'asked', code: 0, next: 'exit' })
+    })
   })
 }
 

@@ -67,11 +67,16 @@ export async function eraseCredentials({ networks, ring }: Pick<Deps, 'networks'
     for (const { network, credential, ...channel } of rows) {
       const isKnown = networks[network] !== undefined
       if ((!isKnown || networks[network]?.revoking) && !(await endLater(tx, ring, channel, credential, 0)))
-        await record(tx, channel, { action: 'channel.access_left', reason: reasonOf(new SealError()) })
+        await recordLeft(tx, channel)
       await tx.execute(sql`
         update channels set credential = null where id = ${channel.channelId} and organisation_id = ${channel.organisationId}`)
     }
   })
+}
+
+/** Say in the organisation's activity that an access is left as it is: no key opens its credential. */
+export function recordLeft(tx: Tx, channel: Named): Promise<void> {
+  return record(tx, channel, { action: 'channel.access_left', reason: reasonOf(new SealError()) })
 }
 
 type Due = Named & {

@@ -97,9 +97,13 @@ const asRestored = { which: isPastDue, error: restoredError, message: 'A backup 
 
 /**
  * Put right what lists show of posts, where a restored backup is not resumed yet: pg_restore makes the triggers that keep the lists
- * after the rows, and what was written in between is not in them. Reads all posts then.
+ * after the rows, and what was written in between is not in them. Reads all posts then, however long that takes.
  */
 export async function putListsRight(tx: Tx): Promise<void> {
+  await tx.execute(sql`set local statement_timeout = 0`)
+  await tx.execute(sql`
+    delete from channel_posts c where (select restored_at from installation) is not null
+      and not exists (select from deliveries d where d.post_id = c.post_id and d.channel_id = c.channel_id)`)
   const lists = sql`
     select d.organisation_id, d.channel_id, d.post_id, count(*) over (partition by d.post_id) = 1 as is_alone,
       p.told as status, p.date, p.updated_at

@@ -1,5 +1,4 @@
 import { sql } from 'drizzle-orm'
-import type { Db } from '../../db/client.ts'
 import { open, type Place, seal } from '../../db/sealed.ts'
 import type { Deps } from '../deps.ts'
 import { type Credential, type Network, PublishError, type Session } from '../networks/network.ts'

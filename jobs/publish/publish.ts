@@ -1,13 +1,12 @@
 import { sql } from 'drizzle-orm'
-import { isDatabaseAway, isPassing, sqlStateOf } from '../../db/client.ts'
-import { FileNotFound, isFileStorageAway } from '../../db/files/files.ts'
+import { isDatabaseAway, sqlStateOf } from '../../db/client.ts'
+import { FileNotFound } from '../../db/files/files.ts'
 import type { Deps } from '../deps.ts'
-import { backoff } from '../durations.ts'
 import { type Claimed, type Ending, type Intent, intend } from '../ledger/ledger.ts'
-import { doubt, fail, hold, makeWay, type Proof, postpone, recordPublished } from '../ledger/settle.ts'
-import { type Content, type Network, type Publication, PublishError, serverName } from '../networks/network.ts'
-import { OutboundError } from '../outbound/outbound.ts'
+import { makeWay, type Proof, postpone, recordPublished } from '../ledger/settle.ts'
+import { type Content, type Network, type Publication, PublishError } from '../networks/network.ts'
 import { grouped } from './batch.ts'
+import { type Failed, serverOf, settleFailed, storageAway } from './failure.ts'
 import { notePublished, openSession, refreshed } from './network-session.ts'
 import { persistently } from './retry-write.ts'
 
@@ -23,7 +22,6 @@ export type Ledger = {
 
 type Answer = Proof & Pick<Claimed, 'isSuspect'>
 
-const InternalFailuresAtMost = 5
 const WrittenAtOnce = 100
 
 /** The transitions of all that this worker sends, gathered: what one commit can carry, one commit carries. */
@@ -70,10 +68,9 @@ export async function deliver(deps: Deps, ledger: Ledger, gate: Gate, claimed: C
   }
 }
 
-/** `intended`: from there on, what is not known to have failed may be out there. */
 type Outcome =
   | { kind: 'published'; publication: Publication }
-  | { kind: 'failed'; error: unknown; intended: boolean; channel: Claimed }
+  | Failed
   | { kind: 'renewed'; error: PublishError } // refused for its credential, which has been refreshed: claim again
   | { kind: 'lost'; error: null } // the lease went to somebody else, or the channel was paused: nothing was sent
 
@@ -205,94 +202,10 @@ async function settle(deps: Deps, ledger: Ledger, claimed: Claimed, outcome: Out
   return settleFailed(deps, outcome)
 }
 
-async function settleFailed(deps: Deps, failed: Extract<Outcome, { kind: 'failed' }>): Promise<Ending> {
-  const { error, intended, channel } = failed
-  const verdict = verdictOf(error, intended, serverOf(deps, channel))
-  const { code, message, status, reply } = verdict
-  const ending: Ending = { outcome: code === 'internal' ? 'internal' : verdict.verdict, message, status, reply }
-  if (code === 'internal') deps.log.error({ err: error }, 'an attempt failed on our side')
-  else if (verdict !== error && !(error instanceof OutboundError))
-    deps.log.error({ err: error }, 'a network failed in a way that it should not')
-  await writeFailure(deps, channel, verdict, ending)
-  deps.tally.failed()
-  if (status === 429) deps.metrics.limited(channel.network)
-  return ending
-}
-
-async function writeFailure(deps: Deps, channel: Claimed, verdict: PublishError, ending: Ending): Promise<void> {
-  const { db, times } = deps
-  const { code, message, nextStep } = verdict
-  const explained = { code, message, nextStep }
-  if (verdict.verdict === 'refused') return fail(db, channel, explained, ending)
-  if (verdict.verdict === 'reconnect') return hold(db, channel, explained, ending)
-  if (verdict.verdict === 'unknown') return doubt(db, channel, lookAfterMs(deps, channel), explained, ending)
-  if (code === 'internal' && (await internalFailures(deps, channel)) >= InternalFailuresAtMost - 1)
-    return fail(db, channel, explained, ending)
-  const told = verdict.retryAt
-    ? Math.min(Math.max(verdict.retryAt.getTime() - Date.now(), 0), times.waitAtMostMs)
-    : null
-  const isLimited = verdict.status === 429
-  const wait = {
-    waitMs: told ?? backoff(times, channel.backoffStep),
-    countsAsStep: told === null && !isLimited,
-    pausesChannel: isLimited,
-    error: explained,
-  }
-  return postpone(db, times, channel, wait, ending)
-}
-
-/** Any error as a verdict: surely not sent is `later`; once a byte may have left, what is not known is `unknown`. */
-function verdictOf(error: unknown, intended: boolean, server: string): PublishError {
-  if (error instanceof PublishError) return intended ? error : notSent(error)
-  if (error instanceof OutboundError) {
-    const more = { code: `network_${error.kind}`, cause: error }
-    return new PublishError(error.sent && intended ? 'unknown' : 'later', error.messageOf(server), more)
-  }
-  if (intended) return new PublishError('unknown', `The answer of ${server} could not be understood.`, { cause: error })
-  return new PublishError('later', 'Something went wrong on our side.', { code: 'internal', cause: error })
-}
-
-/** What nobody knows the outcome of was no post: an upload at the most. */
-function notSent(error: PublishError): PublishError {
-  if (error.verdict !== 'unknown') return error
-  const { message, status, reply } = error
-  const kept = { ...(status === null ? {} : { status }), ...(reply === null ? {} : { reply }) }
-  const code = error.code === 'outcome_unknown' ? 'network_busy' : error.code
-  return new PublishError('later', message, { ...kept, code, cause: error })
-}
-
-function serverOf({ networks }: Deps, { network, remoteAccount }: Claimed): string {
-  return networks[network] ? serverName(networks[network], remoteAccount) : 'The network'
-}
-
-/** That our database or file storage took no work; null where `cause` says something else. */
-function storageAway({ times }: Deps, cause: unknown): PublishError | null {
-  if (isFileStorageAway(cause))
-    return new PublishError('later', 'A file of this post could not be read.', { code: 'file_storage_away', cause })
-  // A refused connection of the network has the same codes as one of the database.
-  if (!isPassing(cause) || cause instanceof OutboundError || cause instanceof PublishError) return null
-  // Nobody's failure, so no step of patience; but not at once: what can be claimed and not intended would go round and round.
-  const retryAt = new Date(Date.now() + times.reaperMs)
-  return new PublishError('later', 'Our database took no work just now.', { code: 'database_away', retryAt, cause })
-}
-
 // The second 401 in a row, with a credential newer than the one of the first: refreshing does not help.
 async function wasRefusedBefore({ db }: Deps, { id, attemptNo, credentialVersion }: Claimed): Promise<boolean> {
   const rows = await db.execute(sql`
     select from attempts where delivery_id = ${id} and no = ${attemptNo - 1} and outcome = 'reconnect'
       and credential_version < ${credentialVersion}`)
   return rows.length > 0
-}
-
-// A blind network cannot be asked, so there is nothing to wait for: reconcile puts it before a person at once. What fails at
-// one instant is not to be read at one.
-function lookAfterMs({ networks, times }: Deps, { network }: Claimed): number {
-  if (networks[network]?.repeatedSend === 'blind') return 0
-  return times.sendMs + times.firstLookMs + Math.random() * times.lookSpreadMs
-}
-
-async function internalFailures({ db }: Deps, { id }: Claimed): Promise<number> {
-  const rows = await db.execute<{ outcome: string | null }>(sql`
-    select outcome from attempts where delivery_id = ${id} and ended_at is not null order by no desc limit ${InternalFailuresAtMost - 1}`)
-  return [...rows].filter(({ outcome }) => outcome === 'internal').length
 }

@@ -2,7 +2,7 @@ import { and, eq, gt, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/client.ts'
 import { channels as channelsTable, connectFlows } from '../../db/schema.ts'
 import { open, seal } from '../../db/sealed.ts'
-import { endLater, leaveWhileConnecting, opened } from '../../jobs/channels/revocations.ts'
+import { endLater, leaveWhileConnecting, opened, recordLeft } from '../../jobs/channels/revocations.ts'
 import { times } from '../../jobs/durations.ts'
 import {
   type Channel,
@@ -181,7 +181,7 @@ export async function storeChannel(
     )
     const page = url ?? ctx.networks[network]?.pageOf?.(id) ?? null
     await tx.update(channelsTable).set({ credential, url: page }).where(eq(channelsTable.id, id))
-    if (former) await endFormer(tx, ctx, { channelId: id, network }, { former, current: account.credential })
+    if (former) await endFormer(tx, ctx, { channelId: id, network, name }, { former, current: account.credential })
     await releaseHeld(tx, times, organisationId, id)
     if (isAsked(ctx, network)) await lookOnceMore(tx, organisationId, id)
     await tellOfChannel(tx, organisationId, id, 'channel.connected')
@@ -212,13 +212,15 @@ async function credentialOf(
 async function endFormer(
   tx: Tx,
   { ring, networks, organisationId }: Pick<Installation, 'ring' | 'networks'> & { organisationId: string },
-  { channelId, network }: { channelId: string; network: string },
+  { channelId, network, name }: { channelId: string; network: string; name: string },
   { former, current }: { former: Uint8Array; current: Credential },
 ): Promise<void> {
   const channel = { organisationId, channelId }
   const credential = opened(ring, channel, former)
   const { revoking } = networks[network] ?? {}
-  if (!credential || !revoking || revoking.isSame(credential, current)) return
+  if (!revoking) return
+  if (!credential) return recordLeft(tx, { ...channel, name })
+  if (revoking.isSame(credential, current)) return
   await endLater(tx, ring, channel, former, times.lookLeaseMs)
 }
 

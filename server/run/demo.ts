@@ -4,6 +4,7 @@ import { InstallationError } from '../../db/embedded/installation.ts'
 import { EnvError, readEnv, variablesWith } from '../../db/env.ts'
 import { createLog, print } from '../../db/log.ts'
 import { apiKeys, channels, memberships } from '../../db/schema.ts'
+import { onStopSignals } from '../../db/stop-signals.ts'
 import type { Post } from '../../jobs/ledger/post-view.ts'
 import { hashPassword, mintName } from '../access/secrets.ts'
 import type { Installation } from '../access/trpc.ts'
@@ -12,7 +13,6 @@ import { createKey } from '../accounts/api-keys.ts'
 import { storeChannel } from '../channels/channels.ts'
 import { install } from './installation.ts'
 import { type Running, startAll } from './start.ts'
-import { onStopSignals } from './stop-signals.ts'
 
 // `npm run demo`: the whole product at work in half a minute, and then a site to click through.
 

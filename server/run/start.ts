@@ -12,10 +12,10 @@ import { migrate } from '../../db/migrate.ts'
 import { checkDatabase, demandWritable } from '../../db/start-checks.ts'
 import { announceStart } from '../../db/start-line.ts'
 import { explained } from '../../db/startup-error.ts'
+import { onStopSignals } from '../../db/stop-signals.ts'
 import { answerVersion, PackageFolder } from '../../db/version.ts'
 import { listen } from '../../jobs/monitoring/listen.ts'
 import { developPages } from './develop.ts'
-import { onStopSignals } from './stop-signals.ts'
 import { keepRunning } from './supervise.ts'
 
 /** A whole installation in one command. `isReady` is kept when the site answers; `kill` is for who cannot wait. */

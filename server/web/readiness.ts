@@ -57,13 +57,13 @@ const LookAtMost = 1000 // of what is due, from either end
 
 /** What has been due for a minute, the oldest or the newest first. */
 const dueFrom = (end: SQL) => sql`(
-  select channel_id, ready_at from deliveries where state = 'scheduled' and ready_at < now() - interval '1 minute'
+  select id, channel_id, ready_at from deliveries where state = 'scheduled' and ready_at < now() - interval '1 minute'
   order by ready_at ${end} limit ${sql.raw(String(LookAtMost))})`
 
 async function standstillIn(db: Db): Promise<string | null> {
   const [seen] = await db.execute<{ since: string | null; alive: number; isStopped: boolean }>(sql`
-    with ends as materialized (${dueFrom(sql`asc`)} union all ${dueFrom(sql`desc`)}), due as (
-      select * from ends union all
+    with ends as materialized (${dueFrom(sql`asc`)} union ${dueFrom(sql`desc`)}), due as (
+      select channel_id, ready_at from ends union all
       -- Those of paused channels or of a suspended organisation may fill both ends.
       select c.id, h.ready_at from channels c, lateral (
         select d.ready_at from deliveries d where d.channel_id = c.id and d.state = 'scheduled' and d.ready_at < now() - interval '1 minute'

@@ -102,6 +102,21 @@ describe.concurrent('what befalls a worker', () => {
     await assertInvariants(w, { lostAfterMs: 60_000 })
   })
 
+  test('a Ctrl-C that npm hands on as well stops a worker once: the send under way ends and is recorded, exit 0', async (context) => {
+    const w = await ownWorld(context)
+    const answers: (() => void)[] = []
+    w.fake.behave = (_request, { show, reply }) => void answers.push(() => reply(200, { id: show() }))
+    const worker = await w.worker({ timesFactor: 1 })
+    const ids = await many(w, 1, { network: 'blind' })
+    await until(() => answers.length === 1)
+    worker.kill('SIGINT')
+    await until(() => worker.log().includes('"worker stops"'))
+    worker.kill('SIGINT')
+    for (const answer of answers) answer()
+    expect(await worker.ended).toBe(0)
+    expect(await statesOf(w.db, ids)).toEqual(['published'])
+  })
+
   test('no worker for an hour: what became due meanwhile goes out, oldest first, nothing is lost, and web is ready and says since when', async (context) => {
     const w = await ownWorld(context)
     const web = await startWeb(w.site)

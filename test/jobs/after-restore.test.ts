@@ -93,6 +93,10 @@ test('what was written while the triggers of the lists were not there is in them
   await w.db.execute(sql`delete from channel_posts where post_id = ${postId}`)
   const other = await deliveryOf(w.db, await aRow({ attemptNo: 0 }, 3_600_000))
   await w.db.execute(sql`update channel_posts set status = 'DRAFT', is_alone = false where post_id = ${other.postId}`)
+  const moved = await deliveryOf(w.db, await aRow({ attemptNo: 0 }, 3_600_000)) // from the other's channel to its own
+  await w.db.execute(sql`
+    insert into channel_posts (organisation_id, channel_id, post_id, is_alone, status, updated_at)
+    select organisation_id, ${other.channelId}, id, true, told, now() from posts where id = ${moved.postId}`)
   await resume()
   expect(await listed()).toEqual([]) // nothing was restored: it reads no posts
   await restore()

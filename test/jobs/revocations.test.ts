@@ -109,6 +109,17 @@ test('a connection made before apps were kept is erased, and the activity says t
   expect(server.received).toEqual([])
 })
 
+test('a reconnect over a connection that no key opens says in the activity that its access is left', async (context) => {
+  const server = await aServer(context)
+  const { id } = await connectAt(api, server)
+  const sealedByNobody = randomBytes(120)
+  await w.db.update(channels).set({ credential: sealedByNobody }).where(eq(channels.id, id))
+  server.token = 'another'
+  await connectAt(api, server)
+  expect(await actionsOn(id)).toMatchObject([{ action: 'channel.access_left' }])
+  expect(await left()).toEqual([])
+})
+
 test('a connection that no key opens is erased, and the activity says that its access is left', async () => {
   const id = await aChannel(w.db, randomBytes(32), { organisationId: w.organisationId, network: 'mastodon' })
   await disconnect(id)

@@ -1,0 +1,107 @@
+import { sql } from 'drizzle-orm'
+import { isPassing } from '../../db/client.ts'
+import { isFileStorageAway } from '../../db/files/files.ts'
+import type { Deps } from '../deps.ts'
+import { backoff } from '../durations.ts'
+import type { Claimed, Ending } from '../ledger/ledger.ts'
+import { doubt, fail, hold, postpone } from '../ledger/settle.ts'
+import { PublishError, serverName } from '../networks/network.ts'
+import { OutboundError } from '../outbound/outbound.ts'
+
+// From what went wrong to a verdict, and from the verdict to the delivery's next state.
+
+const InternalFailuresAtMost = 5
+
+/** An attempt that failed. `intended`: from there on, what is not known to have failed may be out there. */
+export type Failed = { kind: 'failed'; error: unknown; intended: boolean; channel: Claimed }
+
+/** Write down what becomes of a delivery whose attempt failed. Returns how the attempt ended. */
+export async function settleFailed(deps: Deps, failed: Failed): Promise<Ending> {
+  const { error, intended, channel } = failed
+  const verdict = verdictOf(error, intended, serverOf(deps, channel))
+  const { code, message, status, reply } = verdict
+  const ending: Ending = { outcome: code === 'internal' ? 'internal' : verdict.verdict, message, status, reply }
+  if (code === 'internal') deps.log.error({ err: error }, 'an attempt failed on our side')
+  else if (verdict !== error && !(error instanceof OutboundError))
+    deps.log.error({ err: error }, 'a network failed in a way that it should not')
+  await writeFailure(deps, channel, verdict, ending)
+  deps.tally.failed()
+  if (status === 429) deps.metrics.limited(channel.network)
+  return ending
+}
+
+async function writeFailure(deps: Deps, channel: Claimed, verdict: PublishError, ending: Ending): Promise<void> {
+  const { db, times } = deps
+  const { code, message, nextStep } = verdict
+  const explained = { code, message, nextStep }
+  if (verdict.verdict === 'refused') return fail(db, channel, explained, ending)
+  if (verdict.verdict === 'reconnect') return hold(db, channel, explained, ending)
+  if (verdict.verdict === 'unknown') return doubt(db, channel, lookAfterMs(deps, channel), explained, ending)
+  if (code === 'internal' && (await internalFailures(deps, channel)) >= InternalFailuresAtMost - 1)
+    return fail(db, channel, explained, ending)
+  const told = verdict.retryAt
+    ? Math.min(Math.max(verdict.retryAt.getTime() - Date.now(), 0), times.waitAtMostMs)
+    : null
+  const isLimited = verdict.status === 429
+  const wait = {
+    waitMs: told ?? backoff(times, channel.backoffStep),
+    countsAsStep: told === null && !isLimited,
+    pausesChannel: isLimited,
+    error: explained,
+  }
+  return postpone(db, times, channel, wait, ending)
+}
+
+/** Any error as a verdict: surely not sent is `later`; once a byte may have left, what is not known is `unknown`. */
+function verdictOf(error: unknown, intended: boolean, server: string): PublishError {
+  if (error instanceof PublishError) return intended ? error : notSent(error)
+  if (error instanceof OutboundError) {
+    const more = { code: `network_${error.kind}`, cause: error }
+    return new PublishError(error.sent && intended ? 'unknown' : 'later', error.messageOf(server), more)
+  }
+  if (intended) return new PublishError('unknown', `The answer of ${server} could not be understood.`, { cause: error })
+  return new PublishError('later', 'Something went wrong on our side.', { code: 'internal', cause: error })
+}
+
+/** What nobody knows the outcome of was no post: an upload at the most. */
+function notSent(error: PublishError): PublishError {
+  if (error.verdict !== 'unknown') return error
+  const { message, status, reply } = error
+  const kept = { ...(status === null ? {} : { status }), ...(reply === null ? {} : { reply }) }
+  const code = error.code === 'outcome_unknown' ? 'network_busy' : error.code
+  return new PublishError('later', message, { ...kept, code, cause: error })
+}
+
+/** How people call the server that a claimed delivery goes to. */
+export function serverOf({ networks }: Deps, { network, remoteAccount }: Claimed): string {
+  return networks[network] ? serverName(networks[network], remoteAccount) : 'The network'
+}
+
+const StorageSteps = 60 // a minute: each try downloads anew, and leaves an attempt behind
+
+/** That our database or file storage took no work; null where `cause` says something else. */
+export function storageAway({ times }: Deps, cause: unknown): PublishError | null {
+  // Nobody's failure, so no step of patience; but not at once: what can be claimed and not sent would go round and round.
+  const retryIn = (ms: number) => new Date(Date.now() + ms)
+  if (isFileStorageAway(cause)) {
+    const more = { code: 'file_storage_away', retryAt: retryIn(StorageSteps * times.reaperMs), cause }
+    return new PublishError('later', 'A file of this post could not be read.', more)
+  }
+  // A refused connection of the network has the same codes as one of the database.
+  if (!isPassing(cause) || cause instanceof OutboundError || cause instanceof PublishError) return null
+  const more = { code: 'database_away', retryAt: retryIn(times.reaperMs), cause }
+  return new PublishError('later', 'Our database took no work just now.', more)
+}
+
+// A blind network cannot be asked, so there is nothing to wait for: reconcile puts it before a person at once. What fails at
+// one instant is not to be read at one.
+function lookAfterMs({ networks, times }: Deps, { network }: Claimed): number {
+  if (networks[network]?.repeatedSend === 'blind') return 0
+  return times.sendMs + times.firstLookMs + Math.random() * times.lookSpreadMs
+}
+
+async function internalFailures({ db }: Deps, { id }: Claimed): Promise<number> {
+  const rows = await db.execute<{ outcome: string | null }>(sql`
+    select outcome from attempts where delivery_id = ${id} and ended_at is not null order by no desc limit ${InternalFailuresAtMost - 1}`)
+  return [...rows].filter(({ outcome }) => outcome === 'internal').length
+}
