@@ -30,6 +30,11 @@ async function lookCloser(tx: Tx, log: Logger): Promise<void> {
   if (!row.isSame) {
     const restored = await afterRestore(tx)
     log.error(restored, 'this database was restored or failed over: sending is stopped until `npm run admin -- resume`')
+    if (restored.connectionsLeft > 0)
+      log.error(
+        restored,
+        'connections of another database role could not be ended: restart all processes before `resume`',
+      )
   } else if (row.isRestored) await putPastDueBeforePerson(tx)
   else await tx.execute(sql`update installation set (system_identifier, database_oid, timeline) = (${identity})`)
 }
@@ -38,18 +43,26 @@ async function lookCloser(tx: Tx, log: Logger): Promise<void> {
  * Stop sending, for the database is a restored backup, and have every process of ours connect anew. Safe to say again. `tx` is a
  * transaction and no savepoint of one, on a connection that was opened after the restore.
  */
-export async function afterRestore(tx: Tx): Promise<Restored & { connectionsEnded: number }> {
+export async function afterRestore(tx: Tx): Promise<Restored & Connections> {
   const restored = await markRestored(tx)
-  return { ...restored, connectionsEnded: await endConnections(tx) }
+  return { ...restored, ...(await endConnections(tx)) }
 }
+
+/** How many connections of our processes were ended, and how many were not: PostgreSQL lets this role end none of theirs. */
+export type Connections = { connectionsEnded: number; connectionsLeft: number }
 
 // A restore makes types and tables anew, and a connection keeps what it knew of the old ones: what it sends then cannot be
 // recorded. Ended before this transaction commits, so that none is left when sending is resumed. Commands begin anew by themselves.
-async function endConnections(tx: Tx): Promise<number> {
-  const ended = await tx.execute(sql`
-    select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid() and application_name ~ '^punctual (?!admin|migrate|restore)'`)
-  return ended.length
+// A role that may not end those of another one still stops sending.
+async function endConnections(tx: Tx): Promise<Connections> {
+  const [row] = await tx.execute<Connections>(sql`
+    with ours as materialized (
+      select pid, pg_has_role(usesysid, 'member') or pg_has_role('pg_signal_backend', 'member') as may_end from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and application_name ~ '^punctual (?!admin|migrate|restore)'
+    )
+    select count(case when may_end then pg_terminate_backend(pid) end)::int as "connectionsEnded",
+      (count(*) filter (where not may_end))::int as "connectionsLeft" from ours`)
+  return row!
 }
 
 /** What `markRestored` has put before a person. */

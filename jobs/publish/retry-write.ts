@@ -13,12 +13,14 @@ export async function persistently<T>(
   forMs = times.leaseMs,
 ): Promise<T> {
   const end = performance.now() + forMs
+  let hasFailed = false // said once
   for (;;) {
     try {
       return await write()
     } catch (error) {
       if (!isPassing(error) || performance.now() > end) throw error
-      log.warn({ err: error }, 'what is known could not be written down yet')
+      if (!hasFailed) log.warn({ err: error }, 'the database takes no writes: we try again each second')
+      hasFailed = true
       await sleep(times.reaperMs)
     }
   }

@@ -11,7 +11,7 @@ import { retryPost } from '../posts/posts.ts'
 
 /**
  * The `limit` deliveries that are most past their hour and have not gone out. `isPaused`: an operator has stopped the channel, its
- * network, its organisation or everything; `isSuspended`: the organisation.
+ * network, its organisation or everything, or a restore has; `isSuspended`: it is the organisation.
  */
 export async function overdue(db: Db, limit: number) {
   const rows = await db.execute<{ dueAt: string; nextAttemptAt: string | null }>(sql`

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
+import { isSameDatabase } from '../../jobs/ledger/database-identity.ts'
 import { limit, pause, type Reach, resume } from '../../jobs/ledger/pause.ts'
 import { putListsRight, putPastDueBeforePerson } from '../../jobs/ledger/restore.ts'
 import { type Operator, recordByOperator } from '../access/audit.ts'
@@ -29,12 +30,12 @@ export type Paused = { all: boolean; networks: string[]; channels: number; organ
 /** `channelsDue`: how many have something due. `within`: the wider pause that still keeps what was resumed. */
 export type Resumed = { resumed: Reach; channelsDue: number; stillPaused: Paused; within: 'all' | 'network' | null }
 
-/** Send within `reach` again. Throws `not_found`. */
+/** Send within `reach` again. Throws `not_found`, and `unprocessable` after a restore that nobody has noticed yet. */
 export function goOnSending({ db, networks }: Here, operator: Operator, reach: Reach): Promise<Resumed> {
   return db.transaction(async (tx) => {
     const channel = await demandReach(tx, networks, reach)
     if (reach.scope === 'all') {
-      await tx.execute(sql`select from installation for no key update`) // before any post, as in jobs/ledger/restore.ts
+      await demandNoticed(tx)
       await putPastDueBeforePerson(tx) // what came in since a restore was noticed
       await putListsRight(tx)
     }
@@ -49,6 +50,17 @@ export function goOnSending({ db, networks }: Here, operator: Operator, reach: R
       within: stillPaused.all ? 'all' : isNetworkPaused ? 'network' : null,
     }
   })
+}
+
+// Locks the installation before any post, as in jobs/ledger/restore.ts.
+async function demandNoticed(tx: Tx): Promise<void> {
+  await tx.execute(sql`select from installation for no key update`)
+  const [row] = await tx.execute<{ isSame: boolean }>(sql`select ${isSameDatabase} as "isSame" from installation i`)
+  if (row && !row.isSame)
+    throw new Failure('unprocessable', {
+      detail:
+        'This database was restored or failed over. Run `npm run admin -- after-restore` first, look at what needs a decision, then resume.',
+    })
 }
 
 /** Bound how many posts all workers together send to a network at once; null: by nothing. Throws `not_found`. */

@@ -100,7 +100,7 @@ program
   .action((id) => perform(({ db }) => suspendOrganisation(db, atCommandLine, id)))
 program
   .command('unsuspend <organisation>')
-  .description('End a suspension. What was due meanwhile waits for a person; what becomes due from now on goes out.')
+  .description('End a suspension. Overdue posts then need a decision, unless it lasted less than a minute.')
   .action((id) => perform(({ db }) => unsuspendOrganisation(db, atCommandLine, id)))
 program
   .command('overdue')
@@ -246,7 +246,10 @@ function explain(error: unknown): string {
   if (error instanceof ConnectError) return error.message
   if (error instanceof Error && error.name === 'ZodError')
     return JSON.parse(error.message)
-      .map(({ path, message }: { path: string[]; message: string }) => `--${path.join('.')}: ${message}`)
+      .map(
+        ({ path, message }: { path: string[]; message: string }) =>
+          `${path.length > 0 ? `--${path.join('.')}: ` : ''}${message}`,
+      )
       .join('\n')
   return explained(error)
 }

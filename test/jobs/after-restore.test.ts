@@ -1,9 +1,10 @@
 import { eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { connect } from '../../db/client.ts'
 import { deliveries, installation, posts } from '../../db/schema.ts'
 import { checkInvariants } from '../../jobs/ledger/invariants.ts'
-import { markRestored } from '../../jobs/ledger/restore.ts'
+import { afterRestore, markRestored } from '../../jobs/ledger/restore.ts'
 import { atCommandLine } from '../../server/access/audit.ts'
 import { goOnSending } from '../../server/operations/pauses.ts'
 import { aChannel, aDelivery, anOrganisation } from '../builders.ts'
@@ -104,4 +105,33 @@ test('what was written while the triggers of the lists were not there is in them
   expect(await listed()).toEqual(right)
   const rules = await w.db.transaction(checkInvariants)
   expect(rules.find(({ name }) => name === 'a channel lists its posts')).toMatchObject({ broken: 0 })
+})
+
+test('a resume before a restore was noticed is refused, and says what to do first', async () => {
+  await w.db.execute(sql`update database_mark set written_in = 0`) // as a restored dump would have it
+  const resume = () => goOnSending({ db: w.db, networks: {} }, atCommandLine, { scope: 'all' })
+  await expect(resume()).rejects.toMatchObject({ detail: expect.stringContaining('after-restore') })
+  await restore()
+  await expect(resume()).resolves.toMatchObject({ stillPaused: { all: false } })
+})
+
+test('where the role may end no connection of the processes, sending is stopped all the same, and they are counted', async (context) => {
+  const role = `other_${uuidv7().replaceAll('-', '')}`
+  const { pathname, host } = new URL(w.site.databaseUrl)
+  await w.db.execute(sql.raw(`create role ${role} login password 'x'`))
+  await w.db.execute(sql.raw(`grant all on all tables in schema public to ${role}`))
+  await w.db.execute(sql.raw('grant execute on function pg_control_system() to public'))
+  const web = connect(w.site.databaseUrl, { connections: 1, name: 'web' })
+  await web.db.execute(sql`select 1`)
+  const other = connect(`postgres://${role}:x@${host}${pathname}`, { connections: 1, name: 'admin' })
+  context.onTestFinished(async () => {
+    await Promise.all([web.end(), other.end()])
+    await w.db.execute(sql.raw(`drop owned by ${role}`))
+    await w.db.execute(sql.raw(`drop role ${role}`))
+  })
+  const restored = await other.db.transaction(afterRestore)
+  expect(restored.connectionsEnded).toBe(0)
+  expect(restored.connectionsLeft).toBeGreaterThan(0)
+  const [row] = await w.db.select().from(installation)
+  expect(row!.restoredAt).not.toBeNull()
 })
