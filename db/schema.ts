@@ -815,7 +815,7 @@ export const apiRequests = pgTable(
   ],
 )
 
-// Where an organisation wants to be told (API.md §6). One that a token made ends with its grant.
+// Where an organisation wants to be told. One that a token made ends with its grant.
 export const webhooks = pgTable(
   'webhooks',
   {

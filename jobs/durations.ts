@@ -2,7 +2,7 @@ const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
 
-/** Every duration of the engine in milliseconds, in one object so that tests run at a tenth of it. DESIGN.md §2 says why each. */
+/** Every duration of the engine in milliseconds, in one object so that tests run at a tenth of it. */
 export const times = {
   leaseMs: 30 * second,
   heartbeatMs: 5 * second, // how often a lease is renewed

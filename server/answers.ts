@@ -3,7 +3,7 @@ import type * as channel from '../jobs/ledger/channel-view.ts'
 import * as post from '../jobs/ledger/post-view.ts'
 import { channelStatuses, type EventType, eventTypes, scopes } from './forms.ts'
 
-// What the public API answers with (API.md §3), as zod: the types of the procedures' answers and the schemas of the
+// What the public API answers with, as zod: the types of the procedures' answers and the schemas of the
 // OpenAPI document are both read from here.
 
 const Id = z.string().meta({ description: 'Opaque.', examples: ['019a4c12-7d30-7c3e-9f5a-2b1d6c8e4f01'] })
@@ -88,7 +88,7 @@ export const Channel = z
     picture: z.string().nullable().meta({ description: 'Address of our copy of the account’s picture.' }),
     status: z.enum(channelStatuses).meta({
       description:
-        'PAUSED: the operator has stopped what would go out, here or for the whole organisation. Its posts wait.',
+        'PAUSED: the operator has paused this channel, its network, its organisation or the whole site. Scheduled posts wait.',
     }),
     limits: Limits,
     connectedAt: Instant,
@@ -219,7 +219,7 @@ export const Problem = z
 
 const [postEvents, channelEvents] = [eventsOf('post.'), eventsOf('channel.')]
 
-/** What webhooks are sent (API.md §6). */
+/** What webhooks are sent (https://www.standardwebhooks.com). */
 export const Event = {
   post: z
     .object({ type: z.enum(postEvents), timestamp: Instant, data: Post })

@@ -222,7 +222,7 @@ export const UpdateMedia = z.strictObject({ id: Id, alt: Alt })
 export const ListMedia = z.strictObject({ limit, cursor })
 export const ListAttempts = z.strictObject({ id: Id, limit, cursor })
 
-/** What a webhook can be told of (API.md §6). */
+/** What a webhook can be told of. */
 export const eventTypes = [
   'post.created',
   'post.updated',

@@ -25,8 +25,8 @@ export function SuspendedOrganisations() {
         </p>
       ) : null}
       <p className="mt-5 text-sm text-muted">
-        <code className="font-mono">npm run admin -- unsuspend ORGANISATION</code> ends a suspension. Posts that wait
-        then need a person of the organisation.
+        <code className="font-mono">npm run admin -- unsuspend ORGANISATION</code> ends a suspension. Overdue posts then
+        need a decision by someone in the organisation.
       </p>
     </Card>
   )

@@ -141,7 +141,7 @@ function SendOrCancel() {
         Send now
       </Submit>
       <Submit look="danger" name="intent" value="cancelled">
-        Cancel it
+        Cancel
       </Submit>
     </div>
   )
@@ -164,10 +164,10 @@ function IsItThere({ channelId, network }: { channelId: string; network: string 
       </div>
       <div className="flex flex-wrap gap-2">
         <Submit look="primary" name="intent" value="published">
-          It is there
+          It was published
         </Submit>
         <Submit name="intent" value="not_published" formNoValidate>
-          Send again
+          It wasn't: send it
         </Submit>
         <Submit look="danger" name="intent" value="cancelled" formNoValidate>
           Cancel

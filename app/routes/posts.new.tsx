@@ -30,7 +30,7 @@ export default function NewPost() {
   const { write } = useMay()
   const isSuspended = useAccount()?.isSuspended
   if (isSuspended)
-    return <PageHead title="New post" lead="No new post is taken while your organisation is suspended." />
+    return <PageHead title="New post" lead="You can't create posts while your organisation is suspended." />
   if (!write) return <PageHead title="New post" lead="Your role in this organisation is to look, not to write." />
   return (
     <>

@@ -3,7 +3,7 @@ import type { ChannelLimits } from '../../db/schema.ts'
 import { isPaused } from './pause.ts'
 import { iso } from './post-view.ts'
 
-/** What callers see of a channel (API.md §3). The schema of it is in server/answers.ts. */
+/** What callers see of a channel. The schema of it is in server/answers.ts. */
 export type Channel = {
   id: string
   network: string

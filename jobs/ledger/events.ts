@@ -4,7 +4,7 @@ import { type ChannelRow, channelStatus, showChannel } from './channel-view.ts'
 import { type Post, type PostRow, postColumnsAt, postView, postViewIn, showPost } from './post-view.ts'
 import { callWebhooks } from './wake-ups.ts'
 
-// What webhooks are told of (API.md §6), written in the transaction in which it happens, for those alone that listen then.
+// What webhooks are told of (docs/api/quickstart.md, Receive a webhook), written in the transaction in which it happens, for those alone that listen then.
 
 /** A post and whose it is. */
 export type TheirPost = { organisationId: string; postId: string }
@@ -156,7 +156,7 @@ async function write(
   return [...rows]
 }
 
-// A webhook `w` that a token made is told of `h` only what the token itself may read (API.md §4).
+// A webhook `w` that a token made is told of `h` only what the token itself may read.
 function maySee(deliveries: SQL): SQL {
   const ofPost = sql`from ${deliveries} d where d.post_id = (h.subject->>'id')::uuid`
   return sql`(w.grant_id is null or exists (

@@ -157,8 +157,8 @@ export const suspendedError: DeliveryError = {
 /** The same, where an attempt before the suspension may have sent it. */
 export const suspendedMaybeOutError: DeliveryError = {
   code: 'outcome_unknown',
-  message: 'It may have been sent already; then your organisation was suspended.',
-  nextStep: 'Look at the account yourself, then say whether it is there.',
+  message: 'We may have sent this before your organisation was suspended.',
+  nextStep: 'Check the account. If the post is there, mark it as published.',
 }
 /** A day of trying was in vain. */
 export const gaveUpError: DeliveryError = {

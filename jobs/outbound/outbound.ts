@@ -42,7 +42,7 @@ export type Outbound = {
   get: (url: string, options?: RequestOptions) => Promise<Answer>
   post: (url: string, options?: RequestOptions) => Promise<Answer>
   /**
-   * Stream what is at `url` into the new file `to`, with the limits of API.md §5. The file is gone after a failure.
+   * Stream what is at `url` into the new file `to`, with the limits of docs/api/media.md, Upload from a URL. The file is gone after a failure.
    * `reserve` is told how large it is before each piece is written, and what it throws ends the download.
    */
   download: (
@@ -55,7 +55,7 @@ export type Outbound = {
   close: () => Promise<void>
 }
 
-// API.md §5.
+// docs/api/media.md, Upload from a URL.
 const Limits = { connectMs: 10_000, betweenBytesMs: 15_000, downloadMs: 300_000, redirects: 3 }
 
 /** `allow`: networks in CIDR form that the operator trusts beside the public ones. `lookup` and `limits` are for tests. */
@@ -65,7 +65,7 @@ export type OutboundOptions = {
   limits?: Partial<typeof Limits>
 }
 
-/** The only way to call an address that somebody else chose: its rules are in API.md §5, its deadline in DESIGN.md §2. */
+/** The only way to call an address that somebody else chose: its rules are in docs/api/media.md, its deadline in docs/faults.md. */
 export function createOutbound({ allow, lookup = addressesInDns, limits }: OutboundOptions): Outbound {
   const rules = { ...Limits, ...limits, lookup, accepts: addressRule(allow) }
   return outboundOf({ rules, calls: new Set(), closed: false }, null)

@@ -5,7 +5,7 @@ import type { Actor } from './actor.ts'
 export type Who = Actor | { kind: 'operator'; id: string; name: string; organisationId: string }
 
 // What an actor reaches within its organisation. A token that was granted only some channels sees nothing of the others:
-// they answer like what does not exist (API.md §4).
+// they answer like what does not exist (docs/api/authentication.md, Access tokens).
 
 /** SQL: the actor may see the channel whose id is `channelId`. */
 export function reachesChannel(who: Who, channelId: SQL): SQL {

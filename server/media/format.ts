@@ -2,7 +2,7 @@ import { fileTypeFromBuffer, fileTypeFromFile } from 'file-type'
 
 const MiB = 1024 * 1024
 
-/** The largest picture and the largest video that are taken, as they are sent: API.md §5. */
+/** The largest picture and the largest video that are taken, as they are sent (docs/api/limits.md, Sizes). */
 export const ImageBytesAtMost = 20 * MiB
 export const VideoBytesAtMost = 1024 * MiB
 

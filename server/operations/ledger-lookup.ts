@@ -78,5 +78,5 @@ export async function retry(db: Db, operator: Operator, id: string): Promise<Pos
 }
 
 function whileSuspended(organisationId: string): string {
-  return `Its organisation is suspended. End that first: npm run admin -- unsuspend ${organisationId}.`
+  return `Its organisation is suspended. Unsuspend it first: npm run admin -- unsuspend ${organisationId}.`
 }

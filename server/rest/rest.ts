@@ -23,7 +23,7 @@ const JsonBytes = 256 * 1024
 const exposed =
   'Link, Location, ETag, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id'
 
-/** The public API: one handler for every row of the table, in API.md's order of checks. Mounted at /public/v1. */
+/** The public API: one handler for every row of the table. `answer` has the order of checks. Mounted at /public/v1. */
 export function rest(installation: Installation, journal: Journal): express.RequestHandler {
   const api = { ...installation, sendDocument: documentAnswer(installation.env) }
   return (req, res) => {
@@ -55,7 +55,7 @@ async function answer({ sendDocument, ...installation }: Api, req: Request, res:
   send(installation, req, res, route, output)
 }
 
-// A wrong path or method is refused whatever the credential is (API.md §2, order of checks). Who sent a good one is noted,
+// A wrong path or method is refused whatever the credential is. Who sent a good one is noted,
 // so that they find the call among their own, and it counts like any other.
 async function refuseKnown(installation: Installation, req: Request, res: Response, refusal: Failure): Promise<never> {
   const credential = credentialIn(req.headers.authorization)

@@ -37,7 +37,7 @@ export type Route = {
 const InTheWay: FailureCode[] = ['post_already_publishing', 'post_already_published', 'post_already_cancelled']
 const OfEdits: FailureCode[] = [...InTheWay, 'post_failed', 'post_needs_review']
 
-/** The public API (API.md §4): the requests are served by rest.ts and documented by openapi.ts from this one table. */
+/** The public API: the requests are served by rest.ts and documented by openapi.ts from this one table. */
 export const routes: Route[] = [
   { method: 'get', path: '/me', status: 200, does: 'account.whoami', answer: Me, about: 'Who is calling' },
   {

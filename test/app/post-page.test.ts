@@ -62,19 +62,19 @@ test('while the operator has paused a channel, its row and its posts say that th
   expect(await page.getByText('it waits').count()).toBe(0)
 })
 
-test('It is there settles what nobody knows, with the address that the person found', async () => {
+test('It was published settles what nobody knows, with the address that the person found', async () => {
   const { path } = await aPost('needs_review')
   await page.goto(path)
   await page.getByRole('textbox').fill('https://example.org/@ada/1')
-  await page.getByRole('button', { name: 'It is there' }).click()
+  await page.getByRole('button', { name: 'It was published' }).click()
   await page.getByText('Noted: it is there.').waitFor()
   expect(await page.getByRole('link', { name: 'View post' }).getAttribute('href')).toBe('https://example.org/@ada/1')
 })
 
-test('Send again sends what nobody knows once more', async () => {
+test('It wasn’t: send it sends what nobody knows once more', async () => {
   const { path, text } = await aPost('needs_review')
   await page.goto(path)
-  await page.getByRole('button', { name: 'Send again' }).click()
+  await page.getByRole('button', { name: "It wasn't: send it" }).click()
   await page.getByRole('status').getByText('Published').waitFor()
   await page.getByRole('link', { name: 'View post' }).click()
   await page.getByRole('article').getByText(text).waitFor()
@@ -93,16 +93,16 @@ test.each(['missed', 'organisation_suspended'])(
   async (code) => {
     const sent = await neverSent(code)
     await page.goto(sent.path)
-    await page.getByRole('button', { name: 'Cancel it' }).waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).waitFor()
     expect(await page.getByRole('textbox').count()).toBe(0)
-    expect(await page.getByRole('button', { name: 'It is there' }).count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'It was published' }).count()).toBe(0)
     await page.getByRole('button', { name: 'Send now' }).click()
     await page.getByRole('status').getByText('Published').waitFor()
     await page.getByRole('link', { name: 'View post' }).click()
     await page.getByRole('article').getByText(sent.text).waitFor()
 
     await page.goto((await neverSent(code)).path)
-    await page.getByRole('button', { name: 'Cancel it' }).click()
+    await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('status').getByText('Cancelled').waitFor()
   },
 )

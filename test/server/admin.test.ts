@@ -169,6 +169,7 @@ test('after a restore nothing is sent, and what was past due waits for a person'
   expect(said).toEqual({
     ...{ restoredAt: expect.any(String), needsReview: count, organisations: 1 },
     connectionsEnded: count,
+    connectionsLeft: 0,
   })
   expect((await admin('show', id)).said.delivery).toMatchObject({ state: 'needs_review', error: { code: 'restored' } })
   expect((await admin('resume')).said.stillPaused.all).toBe(false)
@@ -219,7 +220,7 @@ test('what a suspended organisation has due is listed as such, and no operator s
   )
   await w.db.update(deliveries).set({ state: 'failed' }).where(eq(deliveries.id, id))
   expect((await admin('retry', id)).refused).toBe(
-    `Its organisation is suspended. End that first: npm run admin -- unsuspend ${organisationId}.`,
+    `Its organisation is suspended. Unsuspend it first: npm run admin -- unsuspend ${organisationId}.`,
   )
   await admin('unsuspend', organisationId)
   expect((await admin('retry', id)).said).toMatchObject({ status: 'SCHEDULED' })

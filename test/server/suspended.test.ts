@@ -77,7 +77,7 @@ test('its people read on each page what has happened, and are offered no new pos
   expect(after).toContain(sentence)
   expect(after).not.toContain('href="/posts/new"')
   expect((await browser.post('/posts/new', { content: 'hello', type: 'draft' })).status).toBe(403)
-  expect((await browser.get('/posts/new')).text).toContain('No new post is taken while your organisation is suspended.')
+  expect((await browser.get('/posts/new')).text).toContain('create posts while your organisation is suspended.')
   expect(await answerToUnfinishedUpload(browser.jar.cookie)).toBe(403)
 })
 
