@@ -26,13 +26,15 @@ export async function overdue(db: Db, limit: number) {
 
 /** A delivery with its attempts, its channel and whose it is, or all of those of a post: the one id that people see on its page. Throws `not_found`. */
 export async function show(db: Db, id: string) {
-  const rows = await db.execute<{ delivery: { id: string } }>(sql`
+  type Row = { delivery: { id: string }; organisation: { suspendedAt: string | null } }
+  const rows = await db.execute<Row>(sql`
     select to_jsonb(d) - 'prepared' as delivery,
       (select coalesce(jsonb_agg(to_jsonb(a) order by a.no), '[]') from attempts a where a.delivery_id = d.id) as attempts,
       (select to_jsonb(c) - 'credential' from channels c where c.id = d.channel_id) as channel,
       (select jsonb_build_object('id', o.id, 'name', o.name, 'suspendedAt', o.suspended_at)
         from organisations o where o.id = d.organisation_id) as organisation
     from deliveries d where d.id = ${id} or d.post_id = ${id} order by d.position, d.id`)
+  for (const { organisation } of rows) organisation.suspendedAt = iso(organisation.suspendedAt)
   const [first] = rows
   if (!first) throw new Failure('not_found', { detail: 'There is no such delivery or post.' })
   return first.delivery.id === id ? first : { deliveries: [...rows] }

@@ -35,6 +35,25 @@ async function aFile(): Promise<string> {
   return row!.id
 }
 
+test('a new post is answered as it is read afterwards: with its files in order, and what is its own on a channel', async () => {
+  const [plain, special] = await twoChannels()
+  const files = [await aFile(), await aFile(), await aFile()]
+  const made = await w.api.posts.create(
+    post({
+      ...{ channelIds: [special, plain], mediaIds: [files[2], files[0], files[1]] },
+      overrides: [{ channelId: plain, content: 'for this one', mediaIds: [files[1]] }],
+    }) as never,
+  )
+  expect(made).toEqual(await w.api.posts.get({ id: made.id }))
+  expect(made).toMatchObject({
+    ...{ channelIds: [special, plain], mediaIds: [files[2], files[0], files[1]], status: 'SCHEDULED', version: 1 },
+    overrides: [{ channelId: plain, content: 'for this one', mediaIds: [files[1]] }],
+    deliveries: [{ channelId: special }, { channelId: plain }],
+  })
+  const draft = await w.api.posts.create({ type: 'draft', content: 'later', channelIds: [] } as never)
+  expect(draft).toEqual(await w.api.posts.get({ id: draft.id }))
+})
+
 describe('a text of its own on one channel', () => {
   test('is what goes out there, while the others get the post’s', async () => {
     const [plain, special] = await twoChannels()
