@@ -1,17 +1,13 @@
-import type { ExtractTablesWithRelations } from 'drizzle-orm'
 import type { PgDatabase } from 'drizzle-orm/pg-core'
 import { drizzle, type PostgresJsDatabase, type PostgresJsQueryResultHKT } from 'drizzle-orm/postgres-js'
 import postgres, { type Sql } from 'postgres'
 import { InstallationError } from './embedded/installation.ts'
 import { FileStorageError } from './files/files.ts'
-import * as schema from './schema.ts'
-
-type Schema = typeof schema
 
 /** A pool of connections. */
-export type Db = PostgresJsDatabase<Schema>
+export type Db = PostgresJsDatabase
 /** What a statement runs on: the pool, or a transaction of it. */
-export type Tx = PgDatabase<PostgresJsQueryResultHKT, Schema, ExtractTablesWithRelations<Schema>>
+export type Tx = PgDatabase<PostgresJsQueryResultHKT>
 
 /**
  * `underWay`: how many statements and transactions are at it; above the pool's size, some wait for a connection.
@@ -68,7 +64,7 @@ export function connect(
   })
   const pool = { underWay: 0, movedAt: 0 }
   return {
-    db: drizzle(counted(prepared(client, pool), pool), { schema, casing: 'snake_case' }),
+    db: drizzle(counted(prepared(client, pool), pool), { casing: 'snake_case' }),
     underWay: () => pool.underWay,
     stuckForMs: () => (pool.underWay > 0 ? performance.now() - pool.movedAt : 0),
     end: () => client.end({ timeout: 5 }),

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import type { Db } from '../db/client.ts'
-import { accounts } from '../db/schema.ts'
+import { accounts } from '../db/schema/accounts.ts'
 
 // Organisations as big as some are: years of posts on many channels, most of them out, a few of each other status.
 

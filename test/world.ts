@@ -1,6 +1,6 @@
 import { eq, inArray, sql } from 'drizzle-orm'
 import type { Db } from '../db/client.ts'
-import { attempts, deliveries } from '../db/schema.ts'
+import { attempts, deliveries } from '../db/schema/ledger.ts'
 import { times } from '../jobs/durations.ts'
 import { claimHeads, putAside } from '../jobs/ledger/claim.ts'
 import { type Claimed, intend } from '../jobs/ledger/ledger.ts'

@@ -1,4 +1,4 @@
-import type { DeliveryState } from '../../db/schema.ts'
+import type { DeliveryState } from '../../db/schema/ledger.ts'
 
 /** Where a delivery is, in the operators' words. */
 export const stateWords: Record<DeliveryState, string> = {

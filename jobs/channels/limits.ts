@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
-import type { ChannelLimits } from '../../db/schema.ts'
+import type { ChannelLimits } from '../../db/schema/channels.ts'
 import type { Deps } from '../deps.ts'
 import { openSession, type SealedChannel } from '../publish/network-session.ts'
 

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
-import type { DeliveryError } from '../../db/schema.ts'
+import type { DeliveryError } from '../../db/schema/ledger.ts'
 import { tell } from './events.ts'
 import { endAttempt, json, leaseCleared, preparedCleared } from './ledger.ts'
 

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import type { ChannelLimits } from '../../db/schema.ts'
+import type { ChannelLimits } from '../../db/schema/channels.ts'
 import { isPaused } from './pause.ts'
 import { iso } from './post-view.ts'
 

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
-import type { DeliveryError } from '../../db/schema.ts'
+import type { DeliveryError } from '../../db/schema/ledger.ts'
 import type { Times } from '../durations.ts'
 import { type TheirPost, tellAll } from './events.ts'
 import { isStopped, isSuspended } from './pause.ts'

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { DeliveryError } from '../../db/schema.ts'
+import type { DeliveryError } from '../../db/schema/ledger.ts'
 
 // What callers see of a post and its deliveries (docs/api/posts.md, Status), always derived from the ledger. Only for lists, a post keeps the
 // status that it has but for what is being sent (`resting`), and the instant of its last change but for that. The schemas are in

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { connect, type Db, type Tx } from '../../db/client.ts'
-import type { DeliveryError } from '../../db/schema.ts'
+import type { DeliveryError } from '../../db/schema/ledger.ts'
 import { putBeforePerson } from './before-person.ts'
 import { currentTimeline, identity, isSameDatabase } from './database-identity.ts'
 

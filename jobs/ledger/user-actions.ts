@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
-import type { DeliveryError } from '../../db/schema.ts'
+import type { DeliveryError } from '../../db/schema/ledger.ts'
 import type { Times } from '../durations.ts'
 import { tell } from './events.ts'
 import { endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'

@@ -1,4 +1,4 @@
-import type { ChannelLimits } from '../../db/schema.ts'
+import type { ChannelLimits } from '../../db/schema/channels.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 
 /** What a network keeps to act for one account; sealed in `channels.credential` as JSON. Its shape is the network's own. */

@@ -1,4 +1,4 @@
-import type { DeliveryError } from '../../db/schema.ts'
+import type { DeliveryError } from '../../db/schema/ledger.ts'
 import { type Network, serverName, type Unclear } from '../networks/network.ts'
 
 // What is said of a delivery of which nobody knows whether it is out.

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/client.ts'
-import type { DeliveryError } from '../../db/schema.ts'
+import type { DeliveryError } from '../../db/schema/ledger.ts'
 import type { Deps } from '../deps.ts'
 import type { Times } from '../durations.ts'
 import { tellAll } from '../ledger/events.ts'

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type Db, sqlStateOf, type Tx } from '../../db/client.ts'
-import type { DeliveryError } from '../../db/schema.ts'
+import type { DeliveryError } from '../../db/schema/ledger.ts'
 import type { Deps } from '../deps.ts'
 import { backoff } from '../durations.ts'
 import { tell } from '../ledger/events.ts'

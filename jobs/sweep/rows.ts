@@ -2,20 +2,13 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Logger } from 'pino'
 import type { Db } from '../../db/client.ts'
-import {
-  apiRequests,
-  appSecrets,
-  authorizationCodes,
-  authorizationRequests,
-  connectFlows,
-  devices,
-  events,
-  idempotencyKeys,
-  sessions,
-  throttles,
-  uploads,
-  workerMinutes,
-} from '../../db/schema.ts'
+import { devices, sessions } from '../../db/schema/accounts.ts'
+import { apiRequests, idempotencyKeys, throttles } from '../../db/schema/api.ts'
+import { connectFlows } from '../../db/schema/channels.ts'
+import { workerMinutes } from '../../db/schema/installation.ts'
+import { uploads } from '../../db/schema/media.ts'
+import { appSecrets, authorizationCodes, authorizationRequests } from '../../db/schema/oauth.ts'
+import { events } from '../../db/schema/webhooks.ts'
 
 /** How often a worker process sweeps. */
 export const SweepEveryMs = 60 * 60 * 1000

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
-import { activity as activityTable } from '../../db/schema.ts'
+import { activity as activityTable } from '../../db/schema/api.ts'
 import { iso } from '../../jobs/ledger/post-view.ts'
 import { Paged } from '../forms.ts'
 import type { Actor } from './actor.ts'

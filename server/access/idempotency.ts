@@ -1,7 +1,7 @@
 import { and, eq, not, type SQL, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import type { Db, Tx } from '../../db/client.ts'
-import { idempotencyKeys } from '../../db/schema.ts'
+import { idempotencyKeys } from '../../db/schema/api.ts'
 import type { Post } from '../../jobs/ledger/post-view.ts'
 import { Failure } from '../errors.ts'
 import type { Actor } from './actor.ts'

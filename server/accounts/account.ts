@@ -1,6 +1,6 @@
 import { and, eq, ne, sql } from 'drizzle-orm'
 import { sqlStateOf, type Tx } from '../../db/client.ts'
-import { accounts, memberships, organisations, type Role, sessions } from '../../db/schema.ts'
+import { accounts, memberships, organisations, type Role, sessions } from '../../db/schema/accounts.ts'
 import { isOperator } from '../access/actor.ts'
 import { countSignUp, throttled } from '../access/login-throttle.ts'
 import { digest, hashPassword, mintToken, verifyPassword } from '../access/secrets.ts'

@@ -1,6 +1,6 @@
 import { and, desc, eq, isNull, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
-import { apiKeys } from '../../db/schema.ts'
+import { apiKeys } from '../../db/schema/accounts.ts'
 import { recordBy } from '../access/audit.ts'
 import { digest, mintApiKey } from '../access/secrets.ts'
 import { owner, router } from '../access/trpc.ts'

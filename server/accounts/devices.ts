@@ -1,6 +1,6 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/client.ts'
-import { accounts, devices } from '../../db/schema.ts'
+import { accounts, devices } from '../../db/schema/accounts.ts'
 import { digest, mintToken } from '../access/secrets.ts'
 
 const DeviceDays = 365

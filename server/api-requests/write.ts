@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { v7 as uuidv7 } from 'uuid'
 import type { Db } from '../../db/client.ts'
-import type { apiRequests } from '../../db/schema.ts'
+import type { apiRequests } from '../../db/schema/api.ts'
 
 /** One request to the public API as it is kept; requests.ts shows it. */
 export type ApiRequestRow = Omit<typeof apiRequests.$inferSelect, 'id'>

@@ -1,6 +1,6 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/client.ts'
-import { channels as channelsTable, connectFlows } from '../../db/schema.ts'
+import { channels as channelsTable, connectFlows } from '../../db/schema/channels.ts'
 import { open, seal } from '../../db/sealed.ts'
 import { endLater, leaveWhileConnecting, opened, recordLeft } from '../../jobs/channels/revocations.ts'
 import { times } from '../../jobs/durations.ts'

@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import { clientRegistrations } from '../../db/schema.ts'
+import { clientRegistrations } from '../../db/schema/channels.ts'
 import { open, SealError, seal } from '../../db/sealed.ts'
 import type { Registrations } from '../../jobs/networks/network.ts'
 import type { Installation } from '../access/trpc.ts'

@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { Db } from '../../db/client.ts'
-import { channels } from '../../db/schema.ts'
+import { channels } from '../../db/schema/channels.ts'
 import { opened } from '../../jobs/channels/revocations.ts'
 import { times } from '../../jobs/durations.ts'
 import { ms } from '../../jobs/ledger/ledger.ts'

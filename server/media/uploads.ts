@@ -1,7 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import type { Db, Tx } from '../../db/client.ts'
-import { uploads } from '../../db/schema.ts'
+import { uploads } from '../../db/schema/media.ts'
 import type { Installation, Upload } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
 import { sizeOf, VideoBytesAtMost } from './format.ts'

@@ -1,5 +1,5 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
-import { grants } from '../../db/schema.ts'
+import { grants } from '../../db/schema/oauth.ts'
 import { iso } from '../../jobs/ledger/post-view.ts'
 import { recordBy } from '../access/audit.ts'
 import { owner, router, signedIn } from '../access/trpc.ts'

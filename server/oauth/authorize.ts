@@ -1,6 +1,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import { apps, authorizationRequests, organisations } from '../../db/schema.ts'
+import { organisations } from '../../db/schema/accounts.ts'
+import { apps, authorizationRequests } from '../../db/schema/oauth.ts'
 import { open, type Place, seal } from '../../db/sealed.ts'
 import type { Actor } from '../access/actor.ts'
 import { digest, mintToken } from '../access/secrets.ts'

@@ -1,14 +1,8 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
-import {
-  type apps,
-  authorizationCodes,
-  type authorizationRequests,
-  channels,
-  grants,
-  memberships,
-  organisations,
-} from '../../db/schema.ts'
+import { memberships, organisations } from '../../db/schema/accounts.ts'
+import { channels } from '../../db/schema/channels.ts'
+import { type apps, authorizationCodes, type authorizationRequests, grants } from '../../db/schema/oauth.ts'
 import type { Actor } from '../access/actor.ts'
 import { recordBy } from '../access/audit.ts'
 import { digest, mintToken } from '../access/secrets.ts'

@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import type { Db, Tx } from '../../db/client.ts'
-import { accessTokens, appSecrets, apps, grants } from '../../db/schema.ts'
+import { accessTokens, appSecrets, apps, grants } from '../../db/schema/oauth.ts'
 import { record } from '../access/audit.ts'
 import { boundFailures } from '../access/login-throttle.ts'
 import { challengeOf, digest, mintAccessToken, sameDigest } from '../access/secrets.ts'

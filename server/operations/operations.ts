@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { z } from 'zod'
 import type { Db, Tx } from '../../db/client.ts'
-import type { DeliveryError, DeliveryState } from '../../db/schema.ts'
+import type { DeliveryError, DeliveryState } from '../../db/schema/ledger.ts'
 import { iso } from '../../jobs/ledger/post-view.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { operator, router } from '../access/trpc.ts'

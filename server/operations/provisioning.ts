@@ -1,5 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
-import { organisations } from '../../db/schema.ts'
+import { organisations } from '../../db/schema/accounts.ts'
 import { atCommandLine, record } from '../access/audit.ts'
 import { hashPassword } from '../access/secrets.ts'
 import type { Installation } from '../access/trpc.ts'

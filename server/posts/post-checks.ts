@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
-import type { ChannelLimits } from '../../db/schema.ts'
+import type { ChannelLimits } from '../../db/schema/channels.ts'
 import type { Override } from '../../jobs/ledger/post-view.ts'
 import { excessOf, lengthOf } from '../../jobs/networks/text.ts'
 import { reachesChannel, reachesMedia, type Who } from '../access/visibility.ts'

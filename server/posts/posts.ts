@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { z } from 'zod'
 import type { Tx } from '../../db/client.ts'
-import { posts as postsTable } from '../../db/schema.ts'
+import { posts as postsTable } from '../../db/schema/posts.ts'
 import { tell, tellOfPost } from '../../jobs/ledger/events.ts'
 import { type DeliveryStatus, iso, type Override, type Post } from '../../jobs/ledger/post-view.ts'
 import { recordPublished } from '../../jobs/ledger/settle.ts'

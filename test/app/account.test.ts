@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accounts, memberships, type Role } from '../../db/schema.ts'
+import { accounts, memberships, type Role } from '../../db/schema/accounts.ts'
 import { createOrganisation } from '../../server/accounts/account.ts'
 import { type BrowserSite, browserSite, connectFeed, Password, signUp, withChromium } from './browser.ts'
 

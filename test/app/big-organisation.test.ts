@@ -1,6 +1,7 @@
 import type { Page } from '@playwright/test'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { installation, organisations } from '../../db/schema.ts'
+import { organisations } from '../../db/schema/accounts.ts'
+import { installation } from '../../db/schema/installation.ts'
 import { fillOrganisation } from '../many-posts.ts'
 import { type BrowserSite, browserSite, signUp, withChromium } from './browser.ts'
 

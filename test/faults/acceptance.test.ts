@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { deliveries, posts } from '../../db/schema.ts'
+import { deliveries } from '../../db/schema/ledger.ts'
+import { posts } from '../../db/schema/posts.ts'
 import { aChannel, anOrganisation } from '../builders.ts'
 import { testDatabase } from '../database.ts'
 import { type Site, type Started, startWeb, testSite, until } from '../processes.ts'

@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
-import { channels, deliveries } from '../../db/schema.ts'
+import { channels } from '../../db/schema/channels.ts'
+import { deliveries } from '../../db/schema/ledger.ts'
 import { aDelivery, someDeliveries } from '../builders.ts'
 import { type Answer, type Behaviour, type Kind, kinds, type Received } from '../fake-network.ts'
 import { until } from '../processes.ts'

@@ -1,6 +1,7 @@
 import { eq, inArray } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
-import { channels, events } from '../../db/schema.ts'
+import { channels } from '../../db/schema/channels.ts'
+import { events } from '../../db/schema/webhooks.ts'
 import { someDeliveries } from '../builders.ts'
 import { fakeNetwork, type Kind, kinds } from '../fake-network.ts'
 import { until } from '../processes.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterEach, expect, test } from 'vitest'
-import type { ChannelLimits } from '../../db/schema.ts'
+import type { ChannelLimits } from '../../db/schema/channels.ts'
 import { readDueLimits } from '../../jobs/channels/limits.ts'
 import type { Deps } from '../../jobs/deps.ts'
 import { times } from '../../jobs/durations.ts'

@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
-import { deliveries, events, webhookDeliveries } from '../../db/schema.ts'
+import { deliveries } from '../../db/schema/ledger.ts'
+import { events, webhookDeliveries } from '../../db/schema/webhooks.ts'
 import { tell, tellOfChannel } from '../../jobs/ledger/events.ts'
 import { hold, recordPublished } from '../../jobs/ledger/settle.ts'
 import { aDelivery } from '../builders.ts'

@@ -1,7 +1,7 @@
 import { inArray, type SQL, sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Tx } from '../../db/client.ts'
-import { deliveries } from '../../db/schema.ts'
+import { deliveries } from '../../db/schema/ledger.ts'
 import { checkInvariants } from '../../jobs/ledger/invariants.ts'
 import { aDelivery, someDeliveries } from '../builders.ts'
 import { untilPublished, type World, world } from '../world.ts'

@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { attempts, deliveries, media, postMedia } from '../../db/schema.ts'
+import { attempts, deliveries } from '../../db/schema/ledger.ts'
+import { media, postMedia } from '../../db/schema/media.ts'
 import { doubt, recordPublished } from '../../jobs/ledger/settle.ts'
 import { aDelivery } from '../builders.ts'
 import { until } from '../processes.ts'

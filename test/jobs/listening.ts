@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { webhooks } from '../../db/schema.ts'
+import { webhooks } from '../../db/schema/webhooks.ts'
 import { type Started, startWorker } from '../processes.ts'
 import { startReceiver } from '../receiver.ts'
 import { openWeb, type Web } from '../server/web.ts'

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { channels } from '../../db/schema.ts'
+import { channels } from '../../db/schema/channels.ts'
 import { someDeliveries } from '../builders.ts'
 import { type Kind, kinds } from '../fake-network.ts'
 import { until } from '../processes.ts'

@@ -2,22 +2,18 @@ import { randomBytes } from 'node:crypto'
 import { asc, inArray, type SQL, sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { devices, sessions } from '../../db/schema/accounts.ts'
+import { activity, apiRequests, idempotencyKeys, throttles } from '../../db/schema/api.ts'
+import { connectFlows } from '../../db/schema/channels.ts'
+import { attempts } from '../../db/schema/ledger.ts'
 import {
   accessTokens,
-  activity,
-  apiRequests,
   appSecrets,
   apps,
-  attempts,
   authorizationCodes,
   authorizationRequests,
-  connectFlows,
-  devices,
   grants,
-  idempotencyKeys,
-  sessions,
-  throttles,
-} from '../../db/schema.ts'
+} from '../../db/schema/oauth.ts'
 import { sweep } from '../../jobs/sweep/rows.ts'
 import { anOrganisation } from '../builders.ts'
 import { until } from '../processes.ts'

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
-import { events, webhookDeliveries, webhooks } from '../../db/schema.ts'
+import { events, webhookDeliveries, webhooks } from '../../db/schema/webhooks.ts'
 import { anOrganisation } from '../builders.ts'
 import { until } from '../processes.ts'
 import { type Told, verified } from '../receiver.ts'

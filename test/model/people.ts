@@ -1,3 +1,5 @@
+import { eq } from 'drizzle-orm'
+import { deliveries } from '../../db/schema/ledger.ts'
 import { pause, resume } from '../../jobs/ledger/pause.ts'
 import { Failure } from '../../server/errors.ts'
 import { type Stage, Unit } from './stage.ts'
@@ -79,7 +81,7 @@ function channelSteps({ api, tx, channelIds, kind }: Stage, { id, status, paused
   ]
 
   async function forget(next: State, channelId: string): Promise<void> {
-    const rows = await tx.query.deliveries.findMany({ where: (row, { eq }) => eq(row.channelId, channelId) })
+    const rows = await tx.select().from(deliveries).where(eq(deliveries.channelId, channelId))
     for (const row of rows) if (row.state === 'cancelled') next.truth.asked[row.id] = null
   }
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { authorizationRequests } from '../../db/schema.ts'
+import { authorizationRequests } from '../../db/schema/oauth.ts'
 import { apiAs } from '../server/web.ts'
 import { Callback, type Flow, openFlow, queryFor, send } from './flow.ts'
 

@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { authorizationRequests, sessions } from '../../db/schema.ts'
+import { sessions } from '../../db/schema/accounts.ts'
+import { authorizationRequests } from '../../db/schema/oauth.ts'
 import { until } from '../processes.ts'
 import { failureOf } from '../server/web.ts'
 import { anApp, aPerson, Callback, consentTo, type Flow, openFlow, queryFor, signIn } from './flow.ts'

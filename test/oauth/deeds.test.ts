@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { memberships } from '../../db/schema.ts'
+import { memberships } from '../../db/schema/accounts.ts'
 import { aPhoto } from '../builders.ts'
 import { anApp, aPerson, approved, credentials, exchange, type Flow, openFlow, post, queryFor } from './flow.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { eq } from 'drizzle-orm'
 import { readEnv } from '../../db/env.ts'
-import { memberships, type Role, sessions } from '../../db/schema.ts'
+import { memberships, type Role, sessions } from '../../db/schema/accounts.ts'
 import type { Actor } from '../../server/access/actor.ts'
 import { digest, mintToken } from '../../server/access/secrets.ts'
 import type { Installation } from '../../server/access/trpc.ts'

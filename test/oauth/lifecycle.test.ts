@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accounts, memberships } from '../../db/schema.ts'
+import { accounts, memberships } from '../../db/schema/accounts.ts'
 import { until } from '../processes.ts'
 import { failureOf } from '../server/web.ts'
 import {

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { throttles } from '../../db/schema.ts'
+import { throttles } from '../../db/schema/api.ts'
 import { type Site, type Started, startWeb, testSite } from '../processes.ts'
 import { type Answer, credentials, type Flow, openFlow, post } from './flow.ts'
 

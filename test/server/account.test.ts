@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { accounts, memberships, sessions } from '../../db/schema.ts'
+import { accounts, memberships, sessions } from '../../db/schema/accounts.ts'
 import { startWeb, testSite } from '../processes.ts'
 import { aBrowser } from './browser.ts'
 import { openWeb, type Web } from './web.ts'

@@ -1,6 +1,9 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
-import { attempts, channels, type DeliveryState, deliveries, media, posts } from '../../db/schema.ts'
+import { channels } from '../../db/schema/channels.ts'
+import { attempts, type DeliveryState, deliveries } from '../../db/schema/ledger.ts'
+import { media } from '../../db/schema/media.ts'
+import { posts } from '../../db/schema/posts.ts'
 import { expectProblem, faultsOf, webWithChannel } from './web.ts'
 
 const w = webWithChannel()

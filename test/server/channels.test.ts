@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { channels, deliveries } from '../../db/schema.ts'
+import { channels } from '../../db/schema/channels.ts'
+import { deliveries } from '../../db/schema/ledger.ts'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import { pause, resume } from '../../jobs/ledger/pause.ts'
 import type { Api } from '../../server/router.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { clientRegistrations } from '../../db/schema.ts'
+import { clientRegistrations } from '../../db/schema/channels.ts'
 import type { Api } from '../../server/router.ts'
 import { anOrganisation } from '../builders.ts'
 import { type FakeMastodon, fakeMastodon } from '../jobs/networks/mastodon.fake.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { memberships, type Role } from '../../db/schema.ts'
+import { memberships, type Role } from '../../db/schema/accounts.ts'
 import { aBrowser } from './browser.ts'
 import { costOf } from './cost.ts'
 import { openWeb, type Web } from './web.ts'

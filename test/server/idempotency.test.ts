@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { idempotencyKeys, posts } from '../../db/schema.ts'
+import { idempotencyKeys } from '../../db/schema/api.ts'
+import { posts } from '../../db/schema/posts.ts'
 import { anOrganisation } from '../builders.ts'
 import { type Answer, type Beside, callApi, expectProblem, faultsOf, openBeside, openWeb, type Web } from './web.ts'
 

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { apiKeys } from '../../db/schema.ts'
+import { apiKeys } from '../../db/schema/accounts.ts'
 import type { Failure } from '../../server/errors.ts'
 import { defaultScopes, type Scope, scopes } from '../../server/forms.ts'
 import { routes } from '../../server/rest/routes.ts'

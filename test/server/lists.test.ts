@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { channels, media } from '../../db/schema.ts'
+import { channels } from '../../db/schema/channels.ts'
+import { media } from '../../db/schema/media.ts'
 import { postStatuses } from '../../jobs/ledger/post-view.ts'
 import { anOrganisation } from '../builders.ts'
 import { type Answer, expectProblem, openWeb, type Web } from './web.ts'

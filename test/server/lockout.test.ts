@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { throttles } from '../../db/schema.ts'
+import { throttles } from '../../db/schema/api.ts'
 import { aBrowser } from './browser.ts'
 import { type Beside, openBeside, openWeb, type Web } from './web.ts'
 

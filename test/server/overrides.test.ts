@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
-import { channels, media } from '../../db/schema.ts'
+import { channels } from '../../db/schema/channels.ts'
+import { media } from '../../db/schema/media.ts'
 import type { Fault } from '../../server/errors.ts'
 import { until } from '../processes.ts'
 import { failureOf, worldWithOwner } from './web.ts'

@@ -1,7 +1,10 @@
 import { eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { describe, expect, test } from 'vitest'
-import { type ChannelLimits, channels, deliveries, media, posts } from '../../db/schema.ts'
+import { type ChannelLimits, channels } from '../../db/schema/channels.ts'
+import { deliveries } from '../../db/schema/ledger.ts'
+import { media } from '../../db/schema/media.ts'
+import { posts } from '../../db/schema/posts.ts'
 import { expectProblem, faultsOf, webWithChannel } from './web.ts'
 
 const w = webWithChannel()

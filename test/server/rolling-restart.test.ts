@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { memberships } from '../../db/schema.ts'
+import { memberships } from '../../db/schema/accounts.ts'
 import { aKeyOfAllScopes, someDeliveries } from '../builders.ts'
 import { assertInvariants } from '../faults/invariants.ts'
 import { type Site, startWeb, testSite, until } from '../processes.ts'

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accounts, devices, sessions } from '../../db/schema.ts'
+import { accounts, devices, sessions } from '../../db/schema/accounts.ts'
 import { digest } from '../../server/access/secrets.ts'
 import { until } from '../processes.ts'
 import { aBrowser } from './browser.ts'

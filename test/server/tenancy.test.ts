@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Role } from '../../db/schema.ts'
+import type { Role } from '../../db/schema/accounts.ts'
 import { type Actor, credentialHolder } from '../../server/access/actor.ts'
 import { appRouter } from '../../server/router.ts'
 import { aHouse, belongingsOf, type House, idNames, newThings, Password } from './house.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { throttles } from '../../db/schema.ts'
+import { throttles } from '../../db/schema/api.ts'
 import { type Site, until } from '../processes.ts'
 import { aBrowser } from './browser.ts'
 import { type Beside, callApi, openBeside, openWeb, type Web } from './web.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ChannelLimits } from '../../db/schema.ts'
+import type { ChannelLimits } from '../../db/schema/channels.ts'
 import { obstacles } from '../../server/posts/post-checks.ts'
 
 const video = { id: 'v', mime: 'video/mp4', bytes: 1000, alt: '', durationMs: 60_500 }

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { webhooks } from '../../db/schema.ts'
+import { webhooks } from '../../db/schema/webhooks.ts'
 import { createKey } from '../../server/accounts/api-keys.ts'
 import { eventTypes, type Scope } from '../../server/forms.ts'
 import { aKeyOfAllScopes } from '../builders.ts'

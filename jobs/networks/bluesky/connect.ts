@@ -1,6 +1,6 @@
 import { resolveTxt } from 'node:dns/promises'
 import { z } from 'zod'
-import type { ChannelLimits } from '../../../db/schema.ts'
+import type { ChannelLimits } from '../../../db/schema/channels.ts'
 import type { Answer, Outbound } from '../../outbound/outbound.ts'
 import { plainName } from '../names.ts'
 import { ConnectError, type ConnectedAccount, type Connecting } from '../network.ts'

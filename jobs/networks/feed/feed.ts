@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Db } from '../../../db/client.ts'
-import { type ChannelLimits, feedItems } from '../../../db/schema.ts'
+import type { ChannelLimits } from '../../../db/schema/channels.ts'
+import { feedItems } from '../../../db/schema/feeds.ts'
 import { ConnectError, type ConnectedAccount, type Network } from '../network.ts'
 
 const NameLength = 100

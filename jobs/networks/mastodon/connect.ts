@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import type { ChannelLimits } from '../../../db/schema.ts'
+import type { ChannelLimits } from '../../../db/schema/channels.ts'
 import type { Answer, Outbound } from '../../outbound/outbound.ts'
 import { plainName } from '../names.ts'
 import {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ChannelLimits } from '../../../db/schema.ts'
+import type { ChannelLimits } from '../../../db/schema/channels.ts'
 import { mastodon } from '../../../jobs/networks/mastodon/mastodon.ts'
 import { excessOf, lengthOf } from '../../../jobs/networks/text.ts'
 import { outboundToLoopback } from './contract.ts'

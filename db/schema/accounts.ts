@@ -1,0 +1,122 @@
+import { sql } from 'drizzle-orm'
+import {
+  type AnyPgColumn,
+  foreignKey,
+  index,
+  pgEnum,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { bytes, createdAt, id, instant } from './columns.ts'
+
+export const organisation = () =>
+  uuid()
+    .notNull()
+    .references((): AnyPgColumn => organisations.id, { onDelete: 'cascade' })
+
+export const organisations = pgTable(
+  'organisations',
+  {
+    id: id(),
+    name: text().notNull(),
+    suspendedAt: timestamp({ withTimezone: true }), // by an operator: nothing of it is sent, no post or file is taken
+    createdAt: createdAt(),
+  },
+  (t) => [index('organisations_suspended').on(t.id).where(sql`suspended_at is not null`)], // each claim and each call asks
+)
+
+// A person. The one table that belongs to no organisation: what joins them is a membership.
+export const accounts = pgTable(
+  'accounts',
+  {
+    id: id(),
+    name: text().notNull(),
+    email: text().notNull(),
+    passwordHash: text().notNull(),
+    timeZone: text().notNull().default('UTC'), // IANA name
+    createdAt: createdAt(),
+  },
+  (t) => [uniqueIndex('accounts_email').on(sql`lower(${t.email})`)], // one account an address, however it is written
+)
+
+export const role = pgEnum('role', ['owner', 'admin', 'editor', 'viewer'])
+export type Role = (typeof role.enumValues)[number]
+
+export const memberships = pgTable(
+  'memberships',
+  {
+    organisationId: organisation(),
+    accountId: uuid()
+      .notNull()
+      .references(() => accounts.id, { onDelete: 'cascade' }),
+    role: role().notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.organisationId, t.accountId] }), index('memberships_account').on(t.accountId)],
+)
+
+// A browser that is signed in, and the organisation that it looks at.
+export const sessions = pgTable(
+  'sessions',
+  {
+    id: id(),
+    tokenHash: bytes().notNull().unique(), // SHA-256: a stolen backup signs nobody in
+    accountId: uuid()
+      .notNull()
+      .references(() => accounts.id, { onDelete: 'cascade' }),
+    organisationId: uuid().notNull(),
+    createdAt: createdAt(),
+    lastUsedAt: createdAt(),
+    expiresAt: instant().notNull(),
+  },
+  (t) => [
+    // Leaving an organisation ends the sessions that look at it.
+    foreignKey({
+      name: 'sessions_membership',
+      columns: [t.organisationId, t.accountId],
+      foreignColumns: [memberships.organisationId, memberships.accountId],
+    }).onDelete('cascade'),
+    index('sessions_account').on(t.accountId),
+    index('sessions_expiry').on(t.expiresAt), // the sweep
+  ],
+)
+
+// A browser on which an account has signed in, for a year. It opens nothing: its tries do not wait for those of others
+// (server/access/login-throttle.ts). Its other accounts have rows with the same token.
+export const devices = pgTable(
+  'devices',
+  {
+    tokenHash: bytes().notNull(), // SHA-256
+    accountId: uuid()
+      .notNull()
+      .references(() => accounts.id, { onDelete: 'cascade' }),
+    expiresAt: instant().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tokenHash, t.accountId] }),
+    index('devices_account').on(t.accountId, t.expiresAt),
+    index('devices_expiry').on(t.expiresAt), // the sweep
+  ],
+)
+
+export const apiKeys = pgTable(
+  'api_keys',
+  {
+    id: id(),
+    organisationId: organisation(),
+    name: text().notNull(),
+    keyHash: bytes().notNull().unique(), // SHA-256 of 178 random bits: nothing to guess, so nothing to slow down
+    last4: text().notNull(),
+    scopes: text().array().notNull(),
+    createdBy: uuid().references(() => accounts.id, { onDelete: 'set null' }),
+    createdAt: createdAt(),
+    expiresAt: instant(),
+    lastUsedAt: instant(),
+    revokedAt: instant(),
+  },
+  (t) => [index('api_keys_organisation').on(t.organisationId, t.createdAt)],
+)

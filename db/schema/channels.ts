@@ -1,0 +1,127 @@
+import { sql } from 'drizzle-orm'
+import {
+  boolean,
+  foreignKey,
+  index,
+  integer,
+  jsonb,
+  pgEnum,
+  pgTable,
+  smallint,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { accounts, organisation } from './accounts.ts'
+import { bytes, createdAt, id, instant } from './columns.ts'
+
+export const channelStatus = pgEnum('channel_status', ['active', 'needs_reconnect', 'disconnected'])
+
+/** What a channel takes, as its network said when it was connected or last asked. Shown to callers as `limits`. */
+export type ChannelLimits = {
+  textLength: number
+  textUnit: 'characters' | 'graphemes'
+  textBytes?: number | undefined // a second bound, in UTF-8 bytes
+  urlsCountAs?: number | undefined // a link counts as at least so many
+  shortensUrls?: boolean | undefined // and as no more, however long it is
+  mediaCount: number
+  mediaTypes: string[]
+  mediaBytes?: number | undefined // of an image
+  videoBytes?: number | undefined
+  videoSeconds?: number | undefined
+  altLength?: number | undefined
+}
+
+export const channels = pgTable(
+  'channels',
+  {
+    id: id(),
+    organisationId: organisation(),
+    network: text().notNull(), // a key of jobs/networks/registry.ts
+    remoteAccount: text().notNull(), // the account's own id at the network: connecting it again revives this row
+    name: text().notNull(),
+    handle: text(),
+    url: text(),
+    pictureKey: text(), // a key of db/files/files.ts: pages show nothing from elsewhere
+    status: channelStatus().notNull().default('active'),
+    limits: jsonb().$type<ChannelLimits>().notNull(),
+    limitsDueAt: instant().notNull().default(sql`now() + interval '24 hours'`), // when they are read again (jobs/channels/limits.ts)
+    credential: bytes(), // sealed; null once a disconnected channel has nothing under way
+    credentialVersion: integer().notNull().default(1), // rises at each refresh and reconnect: a 401 counts only against the current one
+    pausedUntil: instant(), // a 429: nothing of this channel is claimed or intended before
+    pausedAt: instant(), // by an operator, until they resume it
+    connectedAt: createdAt(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    unique('channels_remote_account').on(t.organisationId, t.network, t.remoteAccount),
+    unique('channels_organisation').on(t.organisationId, t.id), // what deliveries refer to
+    index('channels_account').on(t.network, t.remoteAccount), // readings: organisations may share an account
+    index('channels_limits_due').on(t.network, t.limitsDueAt),
+    // Whose credential is still to be erased.
+    index('channels_to_erase').on(t.id).where(sql`status = 'disconnected' and credential is not null`),
+  ],
+)
+
+// A person on their way to a network's consent page and back.
+export const connectFlows = pgTable(
+  'connect_flows',
+  {
+    id: id(),
+    organisationId: organisation(),
+    accountId: uuid()
+      .notNull()
+      .references(() => accounts.id, { onDelete: 'cascade' }),
+    network: text().notNull(),
+    stateHash: bytes().notNull().unique(), // SHA-256 of OAuth's `state`
+    sealed: bytes().notNull(), // client secret, PKCE verifier and whatever else the network needs on the way back
+    channelId: uuid(), // the channel to be reconnected; null for a new one
+    expiresAt: instant().notNull(),
+  },
+  (t) => [
+    index('connect_flows_expiry').on(t.expiresAt),
+    foreignKey({
+      name: 'connect_flows_channel',
+      columns: [t.organisationId, t.channelId],
+      foreignColumns: [channels.organisationId, channels.id],
+    }).onDelete('cascade'),
+  ],
+)
+
+// Our registration as an app at a server that somebody of the organisation has connected to. It is not shared: a server may
+// give the same token again to one app, and two organisations with the same account must not have one token.
+export const clientRegistrations = pgTable(
+  'client_registrations',
+  {
+    id: id(),
+    organisationId: organisation(),
+    network: text().notNull(),
+    server: text().notNull(), // an origin
+    sealed: bytes().notNull(), // client id and secret, and what they were registered for
+    createdAt: createdAt(),
+  },
+  (t) => [unique('client_registrations_server').on(t.organisationId, t.network, t.server)],
+)
+
+// A credential that is of no more use to us and is to be ended at its network: of a channel that was disconnected, or
+// connected again. The row goes when it is ended, or when it could not be (jobs/channels/revocations.ts).
+export const revocations = pgTable(
+  'revocations',
+  {
+    id: id(),
+    organisationId: organisation(),
+    channelId: uuid().notNull(),
+    sealed: bytes().notNull(), // the credential
+    tries: smallint().notNull().default(0),
+    nextTryAt: instant().notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    index('revocations_next').on(t.nextTryAt),
+    foreignKey({
+      name: 'revocations_channel',
+      columns: [t.organisationId, t.channelId],
+      foreignColumns: [channels.organisationId, channels.id],
+    }).onDelete('cascade'),
+  ],
+)
