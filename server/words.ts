@@ -1,4 +1,5 @@
-import type { EventType, Scope } from './forms.ts'
+import type { Scope } from './access/scopes.ts'
+import type { EventType } from './webhooks/forms.ts'
 
 // What pages and the OpenAPI document call scopes and events.
 

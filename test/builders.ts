@@ -8,9 +8,9 @@ import { posts } from '../db/schema/posts.ts'
 import { seal } from '../db/sealed.ts'
 import { wakeAtDue } from '../jobs/ledger/wake-ups.ts'
 import { credentialPlace } from '../jobs/publish/network-session.ts'
+import { scopes } from '../server/access/scopes.ts'
 import { createAccount, createOrganisation } from '../server/accounts/account.ts'
 import { createKey } from '../server/accounts/api-keys.ts'
-import { scopes } from '../server/forms.ts'
 
 /** An organisation with its owner and an API key of every default scope. */
 export async function anOrganisation(db: Db, name = 'Test') {

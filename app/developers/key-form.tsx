@@ -1,6 +1,6 @@
 import { getFormProps, useForm } from '@conform-to/react'
 import { Form, useLoaderData } from '@remix-run/react'
-import type { Scope } from '../../server/forms.ts'
+import type { Scope } from '../../server/access/scopes.ts'
 import { scopeWords } from '../../server/words.ts'
 import { useZone } from '../shell/account.ts'
 import { Copyable, Snippet } from '../ui/copy.tsx'

@@ -2,7 +2,7 @@ import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFuncti
 import { Form, Link, useLoaderData } from '@remix-run/react'
 import { Megaphone } from 'lucide-react'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
-import { ConnectChannel, Disconnect } from '../../server/forms.ts'
+import { ConnectChannel, Disconnect } from '../../server/channels/forms.ts'
 import { allChannels, answer, formOf, shown, signedIn } from '../api.ts'
 import { NetworkMark } from '../channels/channel-mark.tsx'
 import { ChannelRow } from '../channels/channel-row.tsx'

@@ -1,6 +1,7 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { useActionData, useLoaderData, useLocation } from '@remix-run/react'
-import { ById, ListStuck, Reach } from '../../server/forms.ts'
+import { ById } from '../../server/forms.ts'
+import { ListStuck, Reach } from '../../server/operations/forms.ts'
 import type { Resumed } from '../../server/operations/pauses.ts'
 import type { Api } from '../../server/router.ts'
 import { type Answer, answer, formOf, shown } from '../api.ts'

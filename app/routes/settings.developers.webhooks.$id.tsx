@@ -1,6 +1,7 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { useActionData, useLoaderData } from '@remix-run/react'
-import { ById, ListWebhookDeliveries, UpdateWebhook, WebhookDeliveryById } from '../../server/forms.ts'
+import { ById } from '../../server/forms.ts'
+import { ListWebhookDeliveries, UpdateWebhook, WebhookDeliveryById } from '../../server/webhooks/forms.ts'
 import { answer, formOf, shown, signedIn } from '../api.ts'
 import { WebhookCard, WebhookPanel } from '../developers/webhooks/webhook-card.tsx'
 import { SecretShown } from '../developers/webhooks/webhook-form.tsx'

@@ -1,7 +1,7 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { Form, Link, useActionData, useLoaderData } from '@remix-run/react'
 import { ChevronRight, Webhook as WebhookIcon } from 'lucide-react'
-import { CreateWebhook } from '../../server/forms.ts'
+import { CreateWebhook } from '../../server/webhooks/forms.ts'
 import type { Webhook } from '../../server/webhooks/webhooks.ts'
 import { answer, formOf, signedIn } from '../api.ts'
 import { SecretShown, WebhookForm } from '../developers/webhooks/webhook-form.tsx'

@@ -8,7 +8,7 @@ import {
 } from '@remix-run/node'
 import { Form, Link, useLoaderData } from '@remix-run/react'
 import { useEffect, useState } from 'react'
-import { SignUp } from '../../server/forms.ts'
+import { SignUp } from '../../server/accounts/forms.ts'
 import { answer, formOf, localPath, searchFor } from '../api.ts'
 import { Doorway } from '../shell/auth-layout.tsx'
 import type { Handle } from '../shell/shell.tsx'

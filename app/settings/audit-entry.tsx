@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { Scope } from '../../server/forms.ts'
+import type { Scope } from '../../server/access/scopes.ts'
 import { scopeWords } from '../../server/words.ts'
 import { Instant } from '../shell/instant.tsx'
 

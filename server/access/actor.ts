@@ -3,8 +3,8 @@ import type { Db } from '../../db/client.ts'
 import type { Env } from '../../db/env.ts'
 import { accounts, apiKeys, memberships, organisations, type Role, sessions } from '../../db/schema/accounts.ts'
 import { accessTokens } from '../../db/schema/oauth.ts'
-import type { Scope } from '../forms.ts'
 import { type Count, counting, MinuteSeconds } from './rate-limit.ts'
+import type { Scope } from './scopes.ts'
 import { digest, isAccessToken, isApiKey } from './secrets.ts'
 
 /** Who is calling, and for which organisation: exactly one. */

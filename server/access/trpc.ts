@@ -9,8 +9,8 @@ import type { Networks } from '../../jobs/networks/registry.ts'
 import type { Reserve } from '../../jobs/outbound/bounded.ts'
 import type { Outbound } from '../../jobs/outbound/outbound.ts'
 import { Failure, mayPass, unavailable } from '../errors.ts'
-import { isWriting, type Scope } from '../forms.ts'
 import { type Actor, isOperator } from './actor.ts'
+import { isWriting, type Scope } from './scopes.ts'
 
 /** What the process has, the same for each request. */
 export type Installation = {

@@ -2,10 +2,12 @@ import { and, desc, eq, isNull, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
 import { apiKeys } from '../../db/schema/accounts.ts'
 import { recordBy } from '../access/audit.ts'
+import { defaultScopes, type Scope } from '../access/scopes.ts'
 import { digest, mintApiKey } from '../access/secrets.ts'
 import { owner, router } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
-import { ById, defaultScopes, NewKey, type Scope } from '../forms.ts'
+import { ById } from '../forms.ts'
+import { NewKey } from './forms.ts'
 
 export const keys = router({
   /** The organisation's keys that still work or only ran out, newest first. */

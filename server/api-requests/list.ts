@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { iso } from '../../jobs/ledger/post-view.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { owner, router } from '../access/trpc.ts'
-import { ListRequests } from '../forms.ts'
+import { ListRequests } from './forms.ts'
 
 /** A request to the public API, as the organisation's developers see it. */
 export type ApiRequest = {

@@ -28,9 +28,10 @@ import { digest, mintToken } from '../access/secrets.ts'
 import { type Installation, needs, owner, router } from '../access/trpc.ts'
 import { reachesChannel, type Who } from '../access/visibility.ts'
 import { Failure } from '../errors.ts'
-import { ById, ConnectChannel, Disconnect, FinishConnect, ListChannels } from '../forms.ts'
+import { ById } from '../forms.ts'
 import { copyPicture } from './account-picture.ts'
 import { registrationsOf } from './client-registrations.ts'
+import { ConnectChannel, Disconnect, FinishConnect, ListChannels } from './forms.ts'
 import { type ChannelCounts, countsOf, knownOf } from './reconnecting.ts'
 
 const FlowMinutes = 30

@@ -2,9 +2,10 @@ import { and, eq, isNull, sql } from 'drizzle-orm'
 import { grants } from '../../db/schema/oauth.ts'
 import { iso } from '../../jobs/ledger/post-view.ts'
 import { recordBy } from '../access/audit.ts'
+import type { Scope } from '../access/scopes.ts'
 import { owner, router, signedIn } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
-import { ById, type Scope } from '../forms.ts'
+import { ById } from '../forms.ts'
 import { removeWebhooksOf } from '../webhooks/webhooks.ts'
 
 /** An app that an organisation has let in. `id` is the app's; several consents stand behind one line. */

@@ -1,4 +1,4 @@
-import { scopes as allScopes, defaultScopes, type Scope } from '../forms.ts'
+import { scopes as allScopes, defaultScopes, type Scope } from '../access/scopes.ts'
 
 // RFC 6749 §4.1.1 with PKCE (RFC 7636) and the issuer in the answer (RFC 9207). Pure: what is registered comes in.
 

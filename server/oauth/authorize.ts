@@ -4,10 +4,10 @@ import { organisations } from '../../db/schema/accounts.ts'
 import { apps, authorizationRequests } from '../../db/schema/oauth.ts'
 import { open, type Place, seal } from '../../db/sealed.ts'
 import type { Actor } from '../access/actor.ts'
+import type { Scope } from '../access/scopes.ts'
 import { digest, mintToken } from '../access/secrets.ts'
 import { open as anybody, type Context, router, signedIn } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
-import type { Scope } from '../forms.ts'
 import { noteAttempt } from './apps.ts'
 import {
   type AuthorizationRequest,

@@ -1,7 +1,7 @@
 import express from 'express'
+import { scopes } from '../access/scopes.ts'
 import type { Installation } from '../access/trpc.ts'
 import { problemFrom } from '../errors.ts'
-import { scopes } from '../forms.ts'
 import { addressOf } from '../http/client-address.ts'
 import { discardRest, FormPace, readBytes } from '../http/request-body.ts'
 import { noteCaller } from '../http/request-log.ts'

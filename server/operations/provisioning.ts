@@ -1,14 +1,15 @@
 import { eq, sql } from 'drizzle-orm'
 import { organisations } from '../../db/schema/accounts.ts'
 import { atCommandLine, record } from '../access/audit.ts'
+import { defaultScopes } from '../access/scopes.ts'
 import { hashPassword } from '../access/secrets.ts'
 import type { Installation } from '../access/trpc.ts'
 import { accountByEmail, createAccount, createOrganisation, namesOf, setPassword } from '../accounts/account.ts'
 import { createKey } from '../accounts/api-keys.ts'
+import { SignUp } from '../accounts/forms.ts'
 import { demandHardToGuess } from '../accounts/passwords.ts'
 import { storeChannel } from '../channels/channels.ts'
 import { Failure } from '../errors.ts'
-import { defaultScopes, SignUp } from '../forms.ts'
 
 // What operators make for others: accounts, organisations, channels.
 

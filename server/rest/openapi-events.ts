@@ -1,5 +1,5 @@
-import { Event } from '../answers.ts'
 import { eventWords } from '../words.ts'
+import { Event } from './event-answers.ts'
 import { type Json, type Schemas, schemaOf } from './openapi-schemas.ts'
 
 /** The part `webhooks` of the OpenAPI document: one call for each event, with its headers (https://www.standardwebhooks.com). */

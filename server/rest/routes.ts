@@ -1,17 +1,11 @@
 import type { z } from 'zod'
-import {
-  Attempt,
-  Channel,
-  listOf,
-  Me,
-  Media,
-  Post,
-  Validation,
-  Webhook,
-  WebhookDelivery,
-  WebhookWithSecret,
-} from '../answers.ts'
+import { Me } from '../accounts/answers.ts'
+import { listOf } from '../answers.ts'
+import { Channel } from '../channels/answers.ts'
 import type { FailureCode } from '../errors.ts'
+import { Media } from '../media/answers.ts'
+import { Attempt, Post, Validation } from '../posts/answers.ts'
+import { Webhook, WebhookDelivery, WebhookWithSecret } from '../webhooks/answers.ts'
 
 /** Where the public API begins. */
 export const Prefix = '/public/v1'

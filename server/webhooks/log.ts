@@ -3,8 +3,8 @@ import type { z } from 'zod'
 import type { Tx } from '../../db/client.ts'
 import { iso } from '../../jobs/ledger/post-view.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
-import type * as answers from '../answers.ts'
-import type { ListWebhookDeliveries } from '../forms.ts'
+import type * as answers from './answers.ts'
+import type { ListWebhookDeliveries } from './forms.ts'
 
 // What was sent to a webhook, and what it answered.
 

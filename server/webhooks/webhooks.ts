@@ -12,10 +12,10 @@ import { recordBy } from '../access/audit.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { mintWebhookSecret } from '../access/secrets.ts'
 import { demandScope, needs, router } from '../access/trpc.ts'
-import type * as answers from '../answers.ts'
 import { Failure } from '../errors.ts'
+import { ById } from '../forms.ts'
+import type * as answers from './answers.ts'
 import {
-  ById,
   CreateWebhook,
   type EventType,
   eventTypes,
@@ -23,7 +23,7 @@ import {
   ListWebhooks,
   UpdateWebhook,
   WebhookDeliveryById,
-} from '../forms.ts'
+} from './forms.ts'
 import { listDeliveries, readDelivery, type WebhookDelivery } from './log.ts'
 
 const WebhooksAtMost = 20

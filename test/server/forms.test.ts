@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { NewKey, SignUp, UpdateAccount } from '../../server/forms.ts'
+import { NewKey, SignUp, UpdateAccount } from '../../server/accounts/forms.ts'
 import { CreateApp } from '../../server/oauth/forms.ts'
 
 /** What is wrong with a name, wherever one is given: of an app, a key, a person, an organisation. */

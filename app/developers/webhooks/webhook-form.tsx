@@ -1,7 +1,7 @@
 import { getFormProps, useForm } from '@conform-to/react'
 import { Form, Link } from '@remix-run/react'
 import type { ReactNode } from 'react'
-import { eventTypes } from '../../../server/forms.ts'
+import { eventTypes } from '../../../server/webhooks/forms.ts'
 import { eventWords } from '../../../server/words.ts'
 import { Copyable } from '../../ui/copy.tsx'
 import { useAnswer } from '../../ui/forms/answer.ts'

@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import * as post from '../../jobs/ledger/post-view.ts'
+import { Count, Fault, Id, Instant } from '../answers.ts'
+
+const DeliveryError = z
+  .object({
+    code: z.string(),
+    message: z.string().meta({ description: 'What happened, in a sentence.' }),
+    nextStep: z.string().meta({ description: 'What to do about it.' }),
+  })
+  .meta({ id: 'DeliveryError' })
+
+const Delivery = z
+  .object({
+    channelId: Id,
+    network: z.string(),
+    status: z.enum([
+      ...['DRAFT', 'SCHEDULED', 'PUBLISHING', 'HELD'],
+      ...['PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED'],
+    ] as ['DRAFT', 'SCHEDULED', 'PUBLISHING', 'HELD', 'PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED']),
+    remoteId: z.string().nullable().meta({ description: 'The network’s own id of the post, where it gives one.' }),
+    url: z.string().nullable().meta({ description: 'Where the post can be read.' }),
+    publishedAt: Instant.nullable().meta({ description: 'When it was sent. How we know is with its attempts.' }),
+    attempts: Count,
+    nextAttemptAt: Instant.nullable(),
+    error: DeliveryError.nullable(),
+  })
+  .meta({ id: 'Delivery', description: 'One post on one channel.' })
+
+const Override = z
+  .object({ channelId: Id, content: z.string().optional(), mediaIds: z.array(Id).optional() })
+  .meta({ id: 'Override', description: 'A text or media of its own on one channel; what is left out is the post’s.' })
+
+export const Post = z
+  .object({
+    id: Id,
+    type: z.enum(['schedule', 'now', 'draft']),
+    status: z.enum(post.postStatuses).meta({ description: 'Derived from the deliveries.' }),
+    date: Instant.nullable().meta({ description: 'When it is to go out. Null for a draft without one.' }),
+    content: z.string(),
+    channelIds: z.array(Id),
+    mediaIds: z.array(Id),
+    overrides: z.array(Override),
+    deliveries: z.array(Delivery),
+    createdBy: z.object({ kind: z.enum(['member', 'api_key', 'app']), id: Id, name: z.string() }),
+    createdAt: Instant,
+    updatedAt: Instant.meta({ description: 'When the post or one of its deliveries last changed.' }),
+    version: z.int().min(1).meta({ description: 'Rises at each edit; also the ETag, for If-Match.' }),
+  })
+  .meta({ id: 'Post' }) satisfies z.ZodType<post.Post>
+
+export const Attempt = z
+  .object({
+    id: Id,
+    channelId: Id,
+    no: z.int().min(1),
+    startedAt: Instant,
+    intendedAt: Instant.nullable().meta({ description: 'From here on something may have been out.' }),
+    endedAt: Instant.nullable(),
+    foundAt: Instant.nullable().meta({
+      description: 'When we looked at the account and found what this attempt sent, after its outcome was unknown.',
+    }),
+    outcome: z.string().nullable(),
+    status: z.int().nullable().meta({ description: 'The network’s HTTP status.' }),
+    message: z.string().nullable(),
+    reply: z.string().nullable().meta({ description: 'The network’s answer, without secrets and cut short.' }),
+  })
+  .meta({ id: 'Attempt', description: 'One try of a delivery.' })
+
+export const Validation = z
+  .object({ valid: z.boolean(), errors: z.array(Fault) })
+  .meta({ id: 'Validation', description: 'What would keep POST /posts from making this post.' })

@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { cursor, Id, Instant, limit, text } from '../forms.ts'
+
+// If-Match: the post must have one of these versions.
+const IfVersions = z.array(z.number().int()).optional()
+
+/** A post, and optionally the versions of which it must have one. */
+export const PostById = z.strictObject({ id: Id, ifVersions: IfVersions })
+
+const channelIds = (least: number) =>
+  z
+    .array(z.string())
+    .min(least, 'Name at least one channel.')
+    .max(50, 'At most 50 channels.')
+    .refine((ids) => new Set(ids.map((id) => id.toLowerCase())).size === ids.length, 'A channel is named twice.')
+    .pipe(z.array(Id))
+const MediaIds = z.array(Id).max(20, 'At most 20 files.')
+
+/** A text or media of its own on one channel; what is left out is the post's. */
+const Override = z
+  .strictObject({ channelId: Id, content: text(100_000).optional(), mediaIds: MediaIds.optional() })
+  .refine(({ content, mediaIds }) => content !== undefined || mediaIds !== undefined, 'Name content or mediaIds.')
+  .meta({
+    id: 'NewOverride',
+    description: 'A text or media of its own on one channel; what is left out is the post’s.',
+  })
+const Overrides = z
+  .array(Override)
+  .max(50, 'At most 50.')
+  .refine((all) => new Set(all.map(({ channelId }) => channelId)).size === all.length, 'A channel is named twice.')
+
+const postBody = {
+  content: text(100_000),
+  channelIds: channelIds(1),
+  mediaIds: MediaIds.optional(),
+  overrides: Overrides.optional(),
+}
+
+/** The body of POST /posts, and of the composer. */
+export const CreatePost = z.discriminatedUnion(
+  'type',
+  [
+    z.strictObject({ type: z.literal('schedule'), date: Instant, ...postBody }),
+    z.strictObject({
+      type: z.literal('now'),
+      date: z.never('A post that goes out now takes no date.').optional(),
+      ...postBody,
+    }),
+    z.strictObject({ type: z.literal('draft'), date: Instant.nullish(), ...postBody, channelIds: channelIds(0) }),
+  ],
+  { error: (issue) => (issue.code === 'invalid_union' ? 'Must be one of schedule, now, draft.' : undefined) },
+)
+
+/** A change of a post: what is left out stays. `channelIds`, `mediaIds` and `overrides` are whole new sets. */
+export const UpdatePost = z.strictObject({
+  id: Id,
+  type: z.enum(['draft', 'schedule', 'now']).optional(),
+  date: Instant.nullish(),
+  content: text(100_000).optional(),
+  channelIds: channelIds(0).optional(),
+  mediaIds: MediaIds.optional(),
+  overrides: Overrides.optional(),
+  ifVersions: IfVersions,
+})
+
+const resolved = { id: Id, channelId: Id, ifVersions: IfVersions }
+export const Resolve = z.discriminatedUnion('outcome', [
+  z.strictObject({
+    ...resolved,
+    outcome: z.literal('published'),
+    url: text(2000)
+      .pipe(z.url({ protocol: /^https?$/ }))
+      .nullish(),
+  }),
+  z.strictObject({ ...resolved, outcome: z.literal('not_published') }),
+  z.strictObject({ ...resolved, outcome: z.literal('cancelled') }),
+])
+export const ListAttempts = z.strictObject({ id: Id, limit, cursor })

@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { Id, Instant } from '../answers.ts'
+import { Channel } from '../channels/answers.ts'
+import { Post } from '../posts/answers.ts'
+import type { EventType } from '../webhooks/forms.ts'
+import { eventTypes } from '../webhooks/forms.ts'
+
+const [postEvents, channelEvents] = [eventsOf('post.'), eventsOf('channel.')]
+
+/** What webhooks are sent (https://www.standardwebhooks.com). */
+export const Event = {
+  post: z
+    .object({ type: z.enum(postEvents), timestamp: Instant, data: Post })
+    .meta({ id: 'PostEvent', description: 'What happened to a post, and the post as it was then.' }),
+  channel: z
+    .object({ type: z.enum(channelEvents), timestamp: Instant, data: Channel })
+    .meta({ id: 'ChannelEvent', description: 'What happened to a channel, and the channel as it was then.' }),
+  test: z
+    .object({ type: z.literal('webhook.test'), timestamp: Instant, data: z.object({ webhookId: Id }) })
+    .meta({ id: 'TestEvent', description: 'What somebody asked for to see whether it arrives.' }),
+}
+
+function eventsOf<Noun extends string>(noun: Noun) {
+  return eventTypes.filter((type): type is Extract<EventType, `${Noun}${string}`> => type.startsWith(noun))
+}

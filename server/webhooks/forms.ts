@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { cursor, Id, limit, text } from '../forms.ts'
+
+/** What a webhook can be told of. */
+export const eventTypes = [
+  'post.created',
+  'post.updated',
+  'post.published',
+  'post.partially_published',
+  'post.failed',
+  'post.needs_review',
+  'post.cancelled',
+  'channel.connected',
+  'channel.needs_reconnect',
+] as const
+export type EventType = (typeof eventTypes)[number]
+
+const WebhookUrl = text(2000)
+  .pipe(z.url({ protocol: /^https?$/, error: 'Must be an address that begins with https:// or http://.', abort: true }))
+  .refine((url) => isPlainAddress(url), 'Must hold no user name, no spaces and no port 0.')
+
+// As typed: a parser drops line breaks and a user without a name.
+function isPlainAddress(value: string): boolean {
+  const [, authority = '@'] = value.match(/^https?:\/\/([^/?#]+)/i) ?? []
+  return !authority.includes('@') && !/[\s\p{Cc}\\]/u.test(value) && new URL(value).port !== '0'
+}
+const webhook = {
+  url: WebhookUrl,
+  description: text(200).trim(),
+  events: z
+    .array(z.enum(eventTypes))
+    .min(1, 'Choose at least one.')
+    .max(eventTypes.length)
+    .refine((events) => new Set(events).size === events.length, 'An event is named twice.'),
+}
+export const CreateWebhook = z.strictObject({
+  url: webhook.url,
+  description: webhook.description.optional(),
+  events: webhook.events.optional(), // all that the credential may read
+})
+export const UpdateWebhook = z.strictObject({
+  id: Id,
+  url: webhook.url.optional(),
+  description: webhook.description.optional(),
+  events: webhook.events.optional(),
+  status: z.enum(['ACTIVE', 'OFF']).optional(),
+})
+export const ListWebhooks = z.strictObject({ limit, cursor })
+export const ListWebhookDeliveries = z.strictObject({
+  id: Id,
+  status: z.enum(['PENDING', 'DELIVERED', 'FAILED']).optional(),
+  limit,
+  cursor,
+})
+export const WebhookDeliveryById = z.strictObject({ id: Id, deliveryId: Id })
