@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
 import { aChannel, aDelivery, anOrganisation } from '../builders.ts'
-import { type FakeMastodon, fakeMastodon } from '../jobs/networks/mastodon.fake.ts'
+import { type FakeMastodon, fakeMastodon } from '../jobs/networks/mastodon/mastodon.fake.ts'
 import { texts } from '../jobs/networks/texts-to-recognise.json' with { type: 'json' }
 import { until } from '../processes.ts'
 import { deliveryOf, untilPublished, untilState, type World, world } from '../world.ts'

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
 import type { Api } from '../../server/router.ts'
 import { aDelivery, anOrganisation } from '../builders.ts'
-import { type FakeMastodon, fakeMastodon } from '../jobs/networks/mastodon.fake.ts'
+import { type FakeMastodon, fakeMastodon } from '../jobs/networks/mastodon/mastodon.fake.ts'
 import { until } from '../processes.ts'
-import { connectAt } from '../server/consent.ts'
+import { connectAt } from '../server/channels/consent.ts'
 import { ownerIn } from '../server/web.ts'
 import { deliveryOf, untilState, type World, world } from '../world.ts'
 

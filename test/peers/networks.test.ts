@@ -9,7 +9,7 @@ import type { ConnectedAccount, Content, Network, Publication, Session } from '.
 import { PublishError } from '../../jobs/networks/network.ts'
 import { createOutbound } from '../../jobs/outbound/outbound.ts'
 import { aNoisyImage, anImage } from '../jobs/networks/content.ts'
-import { registrationsInMemory } from '../jobs/networks/registrations.ts'
+import { registrationsInMemory } from '../jobs/networks/mastodon/registrations.ts'
 import { facetsOf, type Pds, startPds } from './pds.ts'
 import { type Snac, startSnac, whyNoSnac } from './snac.ts'
 

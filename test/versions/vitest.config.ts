@@ -4,18 +4,26 @@ import common from '../vitest.config.ts'
 // `npm run test:postgres`: the database and the ledger on the PostgreSQL that TEST_POSTGRES names.
 const { exclude: _, globalSetup: __, ...test } = common.test!
 const database = ['client', 'driver', 'migrate', 'post-lists-migration', 'prober', 'statements', 'tenancy']
-const engine = ['ledger', 'claim', 'orders', 'outcomes', 'publish', 'sweep', 'pause', 'alarm', 'invariants', 'caps']
 const ledger = [
-  ...engine,
+  'ledger',
+  'claim',
+  'user-actions',
+  'pause',
+  'invariants',
   'after-restore',
   'restore',
   'suspension',
   'events',
-  'uncertain',
-  'revocations',
-  'channel-limits',
 ]
-const lists = ['post-lists', 'lists', 'storage-quota']
+const publish = ['outcomes', 'publish', 'alarm', 'caps', 'uncertain']
+const other = [
+  'test/jobs/sweep/rows.test.ts',
+  'test/jobs/channels/revocations.test.ts',
+  'test/jobs/channels/limits.test.ts',
+  'test/server/posts/list.test.ts',
+  'test/server/rest/lists.test.ts',
+  'test/server/media/storage-quota.test.ts',
+]
 
 const testsOf = (folder: string, names: string[]) => names.map((name) => `test/${folder}/${name}.test.ts`)
 
@@ -23,7 +31,12 @@ export default mergeConfig(
   { ...common, test: { ...test, include: [] } },
   {
     test: {
-      include: [...testsOf('db', database), ...testsOf('jobs', ledger), ...testsOf('server', lists)],
+      include: [
+        ...testsOf('db', database),
+        ...testsOf('jobs/ledger', ledger),
+        ...testsOf('jobs/publish', publish),
+        ...other,
+      ],
       globalSetup: 'test/versions/postgres.setup.ts',
     },
   },

@@ -4,8 +4,8 @@ import type { ChannelLimits } from '../../../db/schema/channels.ts'
 import { mastodon } from '../../../jobs/networks/mastodon/mastodon.ts'
 import { excessOf, lengthOf } from '../../../jobs/networks/text.ts'
 import { outboundToLoopback } from './contract.ts'
-import { type FakeMastodon, fakeMastodon } from './mastodon.fake.ts'
-import { registrationsInMemory } from './registrations.ts'
+import { type FakeMastodon, fakeMastodon } from './mastodon/mastodon.fake.ts'
+import { registrationsInMemory } from './mastodon/registrations.ts'
 
 const TextsOfAServer = 5000
 const Limit = 100

@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto'
+import { parseAtomFeed, parseJsonFeed } from 'feedsmith'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { validateXML } from 'xmllint-wasm'
+import { organisations } from '../../../../db/schema/accounts.ts'
+import { channels } from '../../../../db/schema/channels.ts'
+import { feedItems } from '../../../../db/schema/feeds.ts'
+import { atomOf, type Feed, feed, jsonFeedOf } from '../../../../jobs/networks/feed/feed.ts'
+import { ConnectError } from '../../../../jobs/networks/network.ts'
+import { testDatabase } from '../../../database.ts'
+import { contract, outboundToLoopback, type Stand } from '../contract.ts'
+
+let database: Awaited<ReturnType<typeof testDatabase>>
+beforeAll(async () => {
+  database = await testDatabase()
+})
+afterAll(() => database.end())
+
+describe('the contract', () => contract(stand))
+
+async function stand(): Promise<Stand> {
+  const { db } = database
+  const network = feed({ db, appUrl: 'https://punctual.test' })
+  const account = await connect('News')
+  const [organisation] = await db.insert(organisations).values({ name: 'Ours' }).returning()
+  const organisationId = organisation?.id ?? ''
+  const { remoteAccount, name, limits } = account
+  const [channel] = await db
+    .insert(channels)
+    .values({ organisationId, network: 'feed', remoteAccount, name, limits })
+    .returning()
+  const session = {
+    organisationId,
+    channelId: channel?.id ?? '',
+    remoteAccount,
+    credential: account.credential,
+    outbound: outboundToLoopback(),
+    signal: new AbortController().signal,
+  }
+  return { network, session, newKey: randomUUID, shown: () => db.select().from(feedItems), close: async () => {} }
+}
+
+async function connect(name: string) {
+  const { connecting } = feed({ db: database.db, appUrl: 'https://punctual.test' })
+  if (connecting.by !== 'form') throw new Error('A feed is connected by a form.')
+  return connecting.connect({ name }, outboundToLoopback())
+}
+
+test('a feed needs a name of 1 to 100 characters, and is another account each time', async () => {
+  for (const name of ['', '  ', 'x'.repeat(101)]) await expect(connect(name)).rejects.toBeInstanceOf(ConnectError)
+  const [one, other] = [await connect(' News '), await connect('News')]
+  expect(one.name).toBe('News')
+  expect(one.remoteAccount).not.toBe(other.remoteAccount)
+})
+
+const selfUrl = 'https://punctual.test/feeds/1/atom?a=1&b=2'
+const image = { url: 'https://punctual.test/m/1?a&b', mime: 'image/png', bytes: 1234, alt: 'A "red" <field> & more' }
+const nasty: Feed = {
+  id: randomUUID(),
+  name: 'R&D <b>"news"</b> ]]> \u0000\u0008\uFFFF\uD800 🎉',
+  pageUrl: 'https://punctual.test/feeds/1',
+  connectedAt: new Date('2026-01-01T00:00:00Z'),
+  items: [
+    {
+      id: randomUUID(),
+      url: 'https://punctual.test/feeds/1/a',
+      content: '<script>alert(1)</script> & "quotes"\r\nline two\n\nparagraph ]]> &amp; \u0001 🎉',
+      publishedAt: new Date('2026-11-21T10:00:00.123Z'),
+      media: [image, { ...image, mime: 'video/mp4', alt: '' }],
+    },
+    { id: randomUUID(), url: 'https://punctual.test/feeds/1/b', content: '', publishedAt: new Date(1), media: [image] },
+    {
+      id: randomUUID(),
+      url: 'https://punctual.test/feeds/1/c',
+      content: 'x'.repeat(99),
+      publishedAt: new Date(0),
+      media: [],
+    },
+  ],
+}
+
+describe('as Atom', () => {
+  test('a feed with anything in it is XML, and reads back as it was', async () => {
+    const atom = atomOf(nasty, selfUrl)
+    expect(await validateXML({ xml: atom, normalization: 'format' })).toMatchObject({ valid: true, errors: [] })
+    const read = parseAtomFeed(atom)
+    expect(read).toMatchObject({
+      id: `urn:uuid:${nasty.id}`,
+      title: { value: 'R&D <b>"news"</b> ]]> � 🎉' },
+      updated: '2026-11-21T10:00:00.123Z',
+    })
+    expect(read.links).toContainEqual({ rel: 'self', type: 'application/atom+xml', href: selfUrl })
+    const [first, second, third] = read.entries ?? []
+    expect(first).toMatchObject({
+      id: `urn:uuid:${nasty.items[0]?.id}`,
+      title: { value: '<script>alert(1)</script> & "quotes"' },
+      published: '2026-11-21T10:00:00.123Z',
+    })
+    expect(first?.links).toContainEqual({
+      rel: 'alternate',
+      type: 'text/html',
+      href: 'https://punctual.test/feeds/1/a',
+    })
+    expect(first?.links).toContainEqual({
+      rel: 'enclosure',
+      type: 'image/png',
+      length: 1234,
+      title: image.alt,
+      href: image.url,
+    })
+    expect(second?.title?.value).toBe(image.alt)
+    expect(third?.title?.value).toHaveLength(80)
+  })
+
+  test('markup in a text is shown, never run', () => {
+    const { content } = parseAtomFeed(atomOf(nasty, selfUrl)).entries?.[0] ?? {}
+    expect(JSON.stringify(content)).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
+    expect(JSON.stringify(content)).not.toContain('<script>')
+  })
+
+  test('a feed without anything in it is XML too', async () => {
+    const empty = atomOf({ ...nasty, items: [] }, selfUrl)
+    expect(await validateXML({ xml: empty, normalization: 'format' })).toMatchObject({ valid: true })
+    expect(parseAtomFeed(empty)).toMatchObject({ updated: '2026-01-01T00:00:00.000Z' })
+  })
+})
+
+test('as JSON Feed it reads back as it was, with its media as attachments', () => {
+  const read = parseJsonFeed(jsonFeedOf(nasty, selfUrl))
+  expect(read).toMatchObject({ title: nasty.name, feed_url: selfUrl, home_page_url: nasty.pageUrl })
+  expect(read.items?.[0]).toMatchObject({
+    id: `urn:uuid:${nasty.items[0]?.id}`,
+    url: 'https://punctual.test/feeds/1/a',
+    content_text: nasty.items[0]?.content,
+    content_html: expect.stringContaining('&lt;script&gt;'),
+  })
+  expect(read.items?.[0]?.attachments?.[0]).toEqual({
+    url: image.url,
+    mime_type: 'image/png',
+    size_in_bytes: 1234,
+    title: image.alt,
+  })
+})

@@ -1,0 +1,52 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { listen } from '../../../db/client.ts'
+import { times } from '../../../jobs/durations.ts'
+import { Outage } from '../../../jobs/monitoring/outage.ts'
+import { alarm } from '../../../jobs/publish/alarm.ts'
+import type { Waiting } from '../../../jobs/publish/dispatch.ts'
+import { someDeliveries } from '../../builders.ts'
+import { until } from '../../processes.ts'
+import { world } from '../../world.ts'
+
+const log = pino({ level: 'silent' })
+
+/** A world with one channel, the alarm, and when it rang. */
+async function rung(onDue: (channel: Waiting) => boolean, dueInMs: number[]) {
+  const w = await world()
+  const channelId = await w.channel('readable')
+  const now = Date.now()
+  await someDeliveries(
+    w.db,
+    dueInMs.map((ms) => ({ organisationId: w.organisationId, channelId, dueAt: new Date(now + ms) })),
+  )
+  const rings: number[] = []
+  const listening = await listen(w.site.databaseUrl, 'jobs:insert', () => rings.push(Date.now() - now))
+  rings.length = 0 // it is called once when it begins to listen
+  const halt = new AbortController()
+  const ended = alarm(w.site.databaseUrl, { times, log, outage: new Outage(log), onDue }, halt.signal)
+  const end = async () => {
+    halt.abort()
+    await Promise.all([ended, listening.end()])
+    await w.end()
+  }
+  return { rings, channelId, end }
+}
+
+test('rings once for all that is past, and at the hour of what comes', async () => {
+  const past = Array.from({ length: 100 }, (_, i) => -1000 - i)
+  const { rings, end } = await rung(() => false, [...past, 3000])
+  await until(() => rings.some((ms) => ms >= 3000))
+  expect(rings).toHaveLength(2)
+  await end()
+})
+
+test('what its own worker turns to at its hour needs no ring, unless something else is due with it', async () => {
+  const heard: string[] = []
+  const turnTo = ({ id, network }: Waiting) => heard.push(`${network} ${id}`) > 0
+  const { rings, channelId, end } = await rung(turnTo, [3000, 3300, 3600, 3600])
+  await until(() => rings.length > 0)
+  expect(rings[0]).toBeGreaterThanOrEqual(3600)
+  expect(heard).toEqual(Array(3).fill(`readable ${channelId}`))
+  await end()
+})

@@ -1,0 +1,119 @@
+import { sql } from 'drizzle-orm'
+import { expect, test } from 'vitest'
+import { aKeyOfAllScopes, anOrganisation } from '../../builders.ts'
+import { until } from '../../processes.ts'
+import { webWithReceiver } from './listening.ts'
+
+const t = webWithReceiver()
+
+/** Somebody waits for a lock. */
+const someoneWaits = () =>
+  until(async () => {
+    const rows = await t.w.db.execute(sql`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+    return rows.length > 0
+  })
+
+test('a webhook that is deleted while a post is made keeps nobody from making it', async () => {
+  const { id } = await t.webhook()
+  const json = { type: 'draft', content: 'x', channelIds: [] }
+  let made: ReturnType<typeof t.w.call> | undefined
+  await t.w.db.transaction(async (tx) => {
+    await tx.execute(sql`delete from webhooks where id = ${id}`)
+    made = t.w.call('POST', '/posts', { json })
+    await someoneWaits()
+  })
+  expect((await made!).status).toBe(201)
+})
+
+test('what a call became is written down beside whoever switches the webhook off, without a deadlock', async () => {
+  const worker = await t.worker()
+  const { id } = await t.webhook({ events: ['post.created'] })
+  let answer = () => {}
+  t.receiver.answer = (_told, res) => {
+    answer = () => void res.writeHead(500).end()
+  }
+  await t.post({ type: 'draft', channelIds: [] })
+  await until(() => t.receiver.told.length === 1)
+
+  await t.w.db.transaction(async (tx) => {
+    await tx.execute(sql`select from webhooks where id = ${id} for no key update`)
+    answer()
+    await someoneWaits()
+    await tx.execute(sql`update webhook_deliveries set lease_until = lease_until where webhook_id = ${id}`)
+  })
+
+  await until(async () => (await t.log(id))[0].attempts.length === 1)
+  expect(worker.log()).not.toContain('turn failed')
+})
+
+test('what the old address answers is no reason to switch the new one off', async () => {
+  await t.worker()
+  const { id } = await t.webhook({ events: ['post.created'] })
+  let answer = () => {}
+  t.receiver.answer = ({ path }, res) => {
+    answer = () => void res.writeHead(path === '/hook' ? 410 : 204).end()
+    if (path !== '/hook') answer()
+  }
+  await t.post({ type: 'draft', channelIds: [] })
+  await until(() => t.receiver.told.length === 1)
+  const url = `${t.receiver.url}/new`
+  expect((await t.w.call('PATCH', `/webhooks/${id}`, { json: { url } })).status).toBe(200)
+
+  answer()
+
+  await until(() => t.receiver.told.some(({ path }) => path === '/hook/new'))
+  expect((await t.w.call('GET', `/webhooks/${id}`)).json).toMatchObject({ status: 'ACTIVE', failingSince: null })
+})
+
+test('who asks for a call again while one fails gets one more, at once', async () => {
+  await t.worker({ timesFactor: 1 })
+  const { id } = await t.webhook({ events: ['post.created'] })
+  let fail = () => {}
+  t.receiver.answer = (_told, res) => {
+    fail = () => void res.writeHead(500).end()
+  }
+  await t.post({ type: 'draft', channelIds: [] })
+  await until(() => t.receiver.told.length === 1)
+  const [{ id: deliveryId }] = await t.log(id)
+  const resent = await t.w.call('POST', `/webhooks/${id}/deliveries/${deliveryId}/resend`)
+
+  fail()
+
+  const [sent] = await until(async () => {
+    const all = await t.log(id)
+    return all[0].attempts.length === 1 && all
+  })
+  expect(sent).toMatchObject({ status: 'PENDING', nextAttemptAt: resent.json.nextAttemptAt })
+  await until(() => t.receiver.told.length === 2)
+  fail()
+})
+
+test('an answer that never ends is received once its status is there', async () => {
+  await t.worker({ timesFactor: 1 })
+  const { id } = await t.webhook({ events: ['post.created'] })
+  t.receiver.answer = (_told, res) => res.writeHead(200).write('thank')
+  await t.post({ type: 'draft', channelIds: [] })
+  const [sent] = await until(async () => {
+    const all = await t.log(id)
+    return all[0]?.status === 'DELIVERED' && all
+  })
+  expect(sent.attempts).toMatchObject([{ status: 200, reply: 'thank', error: null }])
+  expect(sent.attempts[0].durationMs).toBeLessThan(9000)
+})
+
+test('an organisation with many slow receivers leaves places for others', async () => {
+  await t.worker({ timesFactor: 1 })
+  t.receiver.answer = ({ path }, res) => path === '/hook' && res.writeHead(204).end()
+  for (let i = 0; i < 12; i++) await t.webhook({ url: `${t.receiver.url}/slow/${i}`, events: ['post.created'] })
+  await t.post({ type: 'draft', channelIds: [] })
+  await until(() => t.receiver.told.length === 3) // as many as one organisation has places
+
+  const other = await anOrganisation(t.w.db)
+  const key = await aKeyOfAllScopes(t.w.db, other)
+  await t.w.call('POST', '/webhooks', { key, json: { url: t.receiver.url } })
+  await t.w.call('POST', '/posts', { key, json: { type: 'draft', content: 'theirs', channelIds: [] } })
+
+  await until(() => t.receiver.told.some(({ path }) => path === '/hook'))
+  expect(t.receiver.told.filter(({ path }) => path !== '/hook')).toHaveLength(3)
+})

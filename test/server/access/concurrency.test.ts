@@ -1,0 +1,68 @@
+import { expect, test, vi } from 'vitest'
+import { fairTurns, turns } from '../../../server/access/concurrency.ts'
+
+/** Work that says when it begins and ends when it is told to. */
+function work() {
+  const began: string[] = []
+  const ends = new Map<string, () => void>()
+  const piece = (name: string) => () =>
+    new Promise<void>((end) => {
+      began.push(name)
+      ends.set(name, end)
+    })
+  const settled = () => new Promise((done) => setImmediate(done))
+  const end = async (name: string) => {
+    await settled()
+    ends.get(name)!()
+    await settled()
+  }
+  return { began, piece, end, settled }
+}
+
+test('an organisation has one place at a time, however many there are, and the next goes to who waits longest', async () => {
+  const { began, piece, end, settled } = work()
+  const inTurn = fairTurns(2, 20)
+  for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) void inTurn(name[0]!, piece(name))
+  await settled()
+  expect(began).toEqual(['a1', 'b1'])
+  await end('b1')
+  expect(began).toEqual(['a1', 'b1', 'c1'])
+  await end('a1')
+  expect(began).toEqual(['a1', 'b1', 'c1', 'b2'])
+  await end('c1')
+  expect(began).toEqual(['a1', 'b1', 'c1', 'b2', 'a2'])
+})
+
+test('past the bound an organisation is told to come again, and others are not', async () => {
+  const { began, piece, end } = work()
+  const inTurn = fairTurns(1, 2)
+  for (const name of ['a1', 'a2', 'a3']) void inTurn('a', piece(name))
+  await expect(inTurn('a', piece('a4'))).rejects.toMatchObject({ failure: 'rate_limited', retryAfterSeconds: 10 })
+  void inTurn('b', piece('b1'))
+  await end('a1')
+  await end('b1')
+  expect(began).toEqual(['a1', 'b1', 'a2'])
+})
+
+test('work that fails gives its place on', async () => {
+  const { began, piece, end } = work()
+  const inTurn = fairTurns(1, 2)
+  const failed = inTurn('a', () => Promise.reject(new Error('no')))
+  const next = inTurn('b', piece('b1'))
+  await expect(failed).rejects.toThrow('no')
+  await vi.waitFor(() => expect(began).toEqual(['b1']))
+  await end('b1')
+  await next
+})
+
+test('in a bounded line, what comes past its end is refused at once, and the rest goes on in order', async () => {
+  const { began, piece, end } = work()
+  const inTurn = turns(1, 2, () => new Error('too many'))
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => inTurn(piece(name)))
+  await expect(inTurn(piece('d'))).rejects.toThrow('too many')
+  await end('a')
+  const e = inTurn(piece('e'))
+  for (const name of ['b', 'c', 'e']) await end(name)
+  await Promise.all([a, b, c, e])
+  expect(began).toEqual(['a', 'b', 'c', 'e'])
+})
