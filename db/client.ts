@@ -45,7 +45,7 @@ export function connect(
   url: string,
   { connections, name, bounds = ordinary, plans = 'kept', onClose = () => {} }: ConnectOptions,
 ): Connection {
-  demandPatched()
+  requirePatched()
   const client = postgres(url, {
     max: connections,
     max_lifetime: null, // by default each is renewed after half an hour or more, and a session's locks are gone with it
@@ -72,7 +72,7 @@ export function connect(
 }
 
 // As it is published, the driver gives one caller another's rows after a migration, and a lost connection ends the process.
-function demandPatched(): void {
+function requirePatched(): void {
   if (!('oneQueryAtATime' in postgres && 'setsOnceConnected' in postgres))
     throw new InstallationError(
       'The database driver in node_modules is not patched. Run `npx patch-package` (npm ci does it), then start again.',

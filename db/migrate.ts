@@ -22,7 +22,7 @@ export async function migrate(databaseUrl: string, folder = MigrationsFolder): P
   // One connection, for the lock belongs to its session.
   const { db, end } = connect(databaseUrl, { connections: 1, name: 'migrate', bounds: unbounded })
   try {
-    await demandVersion(db)
+    await requireVersion(db)
     await db.execute(sql`select pg_advisory_lock(${LockKey})`)
     await applyAgainAfterDeadlock(db, folder)
     await applyQueue({ connectionString: databaseUrl, logger: silent })
@@ -44,7 +44,7 @@ async function applyAgainAfterDeadlock(db: Db, migrationsFolder: string): Promis
 }
 
 /** Throws InstallationError where PostgreSQL is older than Punctual works with. */
-export async function demandVersion(db: Db): Promise<void> {
+export async function requireVersion(db: Db): Promise<void> {
   const [row] = await db.execute<{ number: string; name: string }>(
     sql`select current_setting('server_version_num') as number, current_setting('server_version') as name`,
   )

@@ -6,19 +6,19 @@ import type { Db } from './client.ts'
 import { InstallationError } from './embedded/installation.ts'
 import type { Env } from './env.ts'
 import { FileStorageError, type Files } from './files/files.ts'
-import { demandVersion, isMigrated } from './migrate.ts'
+import { isMigrated, requireVersion } from './migrate.ts'
 import { type KeyRing, keyIdsOf } from './sealed.ts'
 
 const StorageMs = 10_000
 
 /** Throws InstallationError where PostgreSQL is too old, or `ring` opens nothing in it. One that is to be migrated yet passes. */
 export async function checkDatabase(db: Db, ring: KeyRing, log: Logger): Promise<void> {
-  await demandVersion(db)
-  if (await isMigrated(db)) await demandKeys(db, ring, log)
+  await requireVersion(db)
+  if (await isMigrated(db)) await requireKeys(db, ring, log)
 }
 
 // A ring that opens nothing is another installation's. One that opens some has lost a key: the rest must not wait for that.
-async function demandKeys(db: Db, ring: KeyRing, log: Logger): Promise<void> {
+async function requireKeys(db: Db, ring: KeyRing, log: Logger): Promise<void> {
   const ids = sql.param(keyIdsOf(ring).map((id) => id.toString('hex')))
   const [seen] = await db.execute<{ opened: number; unopened: number }>(sql`
     select count(*) filter (where key_id = any(${ids}::text[]))::int as opened,
@@ -43,7 +43,7 @@ async function demandKeys(db: Db, ring: KeyRing, log: Logger): Promise<void> {
  * Throws InstallationError where no file can be kept. What passes by itself is a line in the log: a full disk, a bucket that
  * is away. Posts without media go out meanwhile.
  */
-export async function demandWritable(files: Files, env: Pick<Env, 'dataDir' | 's3'>, log: Logger): Promise<void> {
+export async function requireWritable(files: Files, env: Pick<Env, 'dataDir' | 's3'>, log: Logger): Promise<void> {
   const error = await Promise.race([writeOnce(files), sleep(StorageMs, new StorageSilent(), { ref: false })])
   if (error === null) return
   if (isPassing(error)) return log.warn({ err: error }, 'files cannot be stored now')

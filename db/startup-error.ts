@@ -6,7 +6,7 @@ import { EnvError } from './env.ts'
  * Why a process cannot start, or a command cannot be done: one sentence where the operator can change it (a setting, a
  * port, the way to the database), else the error with its stack.
  */
-export function explained(error: unknown): string {
+export function startupSentence(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof EnvError || error instanceof InstallationError) return error.message
   const cure = cureFor(error)

@@ -7,9 +7,9 @@ import { openFiles } from '../db/files/open.ts'
 import { createLog, print } from '../db/log.ts'
 import { isMigrated } from '../db/migrate.ts'
 import { StuckSentence, startProber } from '../db/prober.ts'
-import { checkDatabase, demandWritable } from '../db/start-checks.ts'
+import { checkDatabase, requireWritable } from '../db/start-checks.ts'
 import { announceStart } from '../db/start-line.ts'
-import { explained } from '../db/startup-error.ts'
+import { startupSentence } from '../db/startup-error.ts'
 import { onStopSignals } from '../db/stop-signals.ts'
 import { answerVersion } from '../db/version.ts'
 import type { Point } from './deps.ts'
@@ -26,7 +26,7 @@ import { type End, startWorker, type Worker, type WorkerOptions } from './worker
 
 const LastWordsMs = 3000
 
-type Way = {
+type RunOptions = {
   env: Env
   networks?: (installed: { db: Db; appUrl: string; plcUrl: string }) => Networks
   times?: Times
@@ -39,7 +39,12 @@ type Way = {
  * A worker that has lost its sign of life is ended, and another one started in its place. Exits 1 when one can do nothing
  * more: whoever started the process starts another. `networks`, `times` and `at` are for tests.
  */
-export async function run({ env, networks = allNetworks, times = realTimes, at = () => {} }: Way): Promise<void> {
+export async function run({
+  env,
+  networks = allNetworks,
+  times = realTimes,
+  at = () => {},
+}: RunOptions): Promise<void> {
   const log = createLog('worker', env.logLevel)
   announceStart(log)
   let announce: () => Promise<unknown> = async () => {}
@@ -57,7 +62,7 @@ export async function run({ env, networks = allNetworks, times = realTimes, at =
     throw new InstallationError('The database is older than this version: run `npm run migrate`.')
   await checkDatabase(db, secretKeys, log)
   const files = await openFiles(env)
-  await demandWritable(files, env, log)
+  await requireWritable(files, env, log)
   const outbound = createOutbound({ allow: env.outboundAllow })
   const offered = networks({ db, appUrl: env.appUrl, plcUrl: env.blueskyPlcUrl })
   const metrics = workerMetrics({ db, underWay, connections, log }, Object.keys(offered))
@@ -137,7 +142,7 @@ function askedToStop(leave: () => Promise<void>): Promise<End> {
 
 /** Say why the process cannot start, and exit. */
 export function failStart(error: unknown): never {
-  print(explained(error), process.stderr)
+  print(startupSentence(error), process.stderr)
   process.exit(1)
 }
 

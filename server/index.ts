@@ -9,9 +9,9 @@ import { isPassing } from '../db/client.ts'
 import { readEnv } from '../db/env.ts'
 import { createLog, print } from '../db/log.ts'
 import { StuckSentence, startProber } from '../db/prober.ts'
-import { checkDatabase, demandWritable } from '../db/start-checks.ts'
+import { checkDatabase, requireWritable } from '../db/start-checks.ts'
 import { announceStart } from '../db/start-line.ts'
-import { explained } from '../db/startup-error.ts'
+import { startupSentence } from '../db/startup-error.ts'
 import { answerVersion } from '../db/version.ts'
 import { serveMetrics } from '../jobs/monitoring/health.ts'
 import { listen, type Place, placeForOperators } from '../jobs/monitoring/listen.ts'
@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   const log = createLog('web', env.logLevel)
   announceStart(log)
   const { installation, databaseUrl, underWay, stuckForMs, end } = await install(env)
-  await demandWritable(installation.files, env, log)
+  await requireWritable(installation.files, env, log)
   await checkIfThere(installation, log)
   await installation.files.clear(new Date(Date.now() - 24 * UploadPace.wholeMs)) // left by one that was killed
   const root = resolve(import.meta.dirname, '..') // from server/ and from build/ alike
@@ -81,7 +81,7 @@ async function main(): Promise<void> {
 async function checkIfThere({ db, ring }: Installation, log: Logger): Promise<void> {
   const checked = checkDatabase(db, ring, log).catch((error: unknown) => {
     if (!isPassing(error)) throw error
-    log.warn({ reason: explained(error) }, 'the database is not there yet')
+    log.warn({ reason: startupSentence(error) }, 'the database is not there yet')
   })
   await Promise.race([checked, sleep(CheckMs, undefined, { ref: false })])
 }
@@ -130,6 +130,6 @@ async function close(server: Server, refuse: () => void): Promise<void> {
 
 answerVersion()
 main().catch((error: unknown) => {
-  print(explained(error), process.stderr)
+  print(startupSentence(error), process.stderr)
   process.exit(1)
 })

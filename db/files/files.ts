@@ -43,7 +43,7 @@ export function isFileStorageAway(error: unknown): boolean {
 }
 
 /** Throws unless `key` is one that may be. */
-export function demandKey(key: string): void {
+export function requireKey(key: string): void {
   if (!/^[0-9A-Za-z]{2}[0-9A-Za-z.-]{1,126}$/.test(key))
     throw new Error('A file key holds letters, digits, dash and dot.')
 }

@@ -3,7 +3,7 @@ import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { demandKey, FileNotFound, type Files, isFrom, namesIn, type Range, temporaryIn } from './files.ts'
+import { FileNotFound, type Files, isFrom, namesIn, type Range, requireKey, temporaryIn } from './files.ts'
 
 type Temporary = ReturnType<typeof temporaryIn>
 
@@ -69,7 +69,7 @@ async function* list(root: string, prefix: string, time: Date): AsyncIterable<st
 }
 
 function pathOf(root: string, key: string): string {
-  demandKey(key)
+  requireKey(key)
   return join(root, key.slice(0, 2), key)
 }
 

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { S3Client } from '@aws-sdk/client-s3'
 import type { Bucket } from '../env.ts'
-import { demandKey, FileNotFound, FileStorageError, type Files, type Range, temporaryIn } from './files.ts'
+import { FileNotFound, FileStorageError, type Files, type Range, requireKey, temporaryIn } from './files.ts'
 import { cleared } from './gc-stream.ts'
 
 const Prefix = 'files/'
@@ -87,7 +87,7 @@ async function* list({ sdk, client, bucket }: Store, prefix: string, time: Date)
 }
 
 function objectOf(key: string): string {
-  demandKey(key)
+  requireKey(key)
   return Prefix + key
 }
 

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
 import type { DeliveryError } from '../../db/schema/ledger.ts'
-import { tell } from './events.ts'
+import { emit } from './events.ts'
 import { endAttempt, json, leaseCleared, preparedCleared } from './ledger.ts'
 
 const PostsAtOnce = 1000
@@ -19,7 +19,7 @@ export async function putBeforePerson(tx: Tx, organisationId: string, aside: Put
     const posts = await lockPosts(tx, organisationId, aside)
     if (posts.length === 0) return count
     count += await settle(tx, posts, aside)
-    await tell(tx, organisationId, posts)
+    await emit(tx, organisationId, posts)
   }
 }
 

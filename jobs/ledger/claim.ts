@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/client.ts'
 import type { Times } from '../durations.ts'
-import { tell } from './events.ts'
+import { emit } from './events.ts'
 import { type Claimed, gaveUpError, heldError, json, missedError, ms, preparedCleared } from './ledger.ts'
 import { isStopped, isSuspended } from './pause.ts'
 import { underWayOn } from './under-way.ts'
@@ -235,7 +235,7 @@ export async function putAside(db: Db, times: Times, channelId: string): Promise
         next_attempt_at = null, ${preparedCleared}
       from late l where d.id = l.id
       returning d.post_id as "postId"`)
-    await tell(
+    await emit(
       tx,
       channel.organisationId,
       [...aside].map(({ postId }) => postId),

@@ -17,13 +17,13 @@ type Deed = 'post.updated' | 'post.cancelled'
  *
  * The caller has locked the posts, or two deliveries that settle at once would each see the other unfinished.
  */
-export async function tell(tx: Tx, organisationId: string, postIds: string[]): Promise<void> {
+export async function emit(tx: Tx, organisationId: string, postIds: string[]): Promise<void> {
   const posts = postIds.map((postId) => ({ organisationId, postId }))
-  await tellAll(tx, posts)
+  await emitAll(tx, posts)
 }
 
 /** The same of posts of several organisations. */
-export async function tellAll(tx: Tx, posts: TheirPost[]): Promise<void> {
+export async function emitAll(tx: Tx, posts: TheirPost[]): Promise<void> {
   if (posts.length === 0) return
   const organisationIds = sql.param(posts.map(({ organisationId }) => organisationId))
   const ids = sql.param(posts.map(({ postId }) => postId))
@@ -38,7 +38,7 @@ export async function tellAll(tx: Tx, posts: TheirPost[]): Promise<void> {
 }
 
 /** The same of one post, and of what was done with it, whatever its status; returns it as callers see it now. */
-export async function tellOfPost(tx: Tx, post: TheirPost, deed: Deed | null = null): Promise<Post> {
+export async function emitPostEvent(tx: Tx, post: TheirPost, deed: Deed | null = null): Promise<Post> {
   // Not as a list of one: PostgreSQL would expect ten, and make a plan of its own for each post, which takes longer than the rest.
   const one = sql`values (${post.organisationId}::uuid, ${post.postId}::uuid)`
   const [row] = await write(tx, [post], becoming(one, deed), { shown: sql`, to_jsonb(s) as post from seen s` })
@@ -49,7 +49,7 @@ export async function tellOfPost(tx: Tx, post: TheirPost, deed: Deed | null = nu
  * Make a post and tell of it, in one statement; returns it as callers see it. `making` are the CTEs that insert it: `post`,
  * `media` and `made`, its deliveries, each with all its columns, and `woken`, their wake-ups.
  */
-export async function tellOfNewPost(tx: Tx, organisationId: string, making: SQL): Promise<Post> {
+export async function emitNewPost(tx: Tx, organisationId: string, making: SQL): Promise<Post> {
   const made = sql`made`
   const happened = sql`${making},
     seen as (
@@ -80,7 +80,7 @@ function becoming(posts: SQL, deed: Deed | null): SQL {
 }
 
 /** Tell what became of a channel. Its credential is no part of it. */
-export async function tellOfChannel(
+export async function emitChannelEvent(
   tx: Tx,
   organisationId: string,
   channelId: string,
@@ -100,7 +100,7 @@ export async function tellOfChannel(
 }
 
 /** Have a webhook told of a test; returns the id of what is on its way. */
-export async function tellTest(tx: Tx, organisationId: string, webhookId: string): Promise<string> {
+export async function emitTestEvent(tx: Tx, organisationId: string, webhookId: string): Promise<string> {
   const [row] = await tx.execute<{ id: string }>(sql`
     with event as (
       insert into events (id, organisation_id, type, subject)
@@ -113,7 +113,7 @@ export async function tellTest(tx: Tx, organisationId: string, webhookId: string
   return row!.id
 }
 
-/** The body of an event as webhooks get it. `subject` is what `tell` kept of it. */
+/** The body of an event as webhooks get it. `subject` is what `emit` kept of it. */
 export function bodyOf(event: { type: string; at: string; subject: unknown }, appUrl: string): string {
   const { type, at, subject } = event
   const data = type.startsWith('post.')

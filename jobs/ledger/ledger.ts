@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
 import type { DeliveryError } from '../../db/schema/ledger.ts'
 import type { Times } from '../durations.ts'
-import { type TheirPost, tellAll } from './events.ts'
+import { emitAll, type TheirPost } from './events.ts'
 import { isStopped, isSuspended } from './pause.ts'
 
 // The state machine of deliveries, as the worker moves it: one SQL statement a transition, its guard in the WHERE, the
@@ -83,7 +83,7 @@ export async function releaseClaims(tx: Tx, owner: string): Promise<string[]> {
       where lease_owner = ${owner} and state = 'claimed' returning id, attempt_no, channel_id, organisation_id, post_id
     ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'lost', message: 'Its worker was stopped.' })})
     select channel_id as "channelId", organisation_id as "organisationId", post_id as "postId" from settled`)
-  await tellAll(tx, [...released])
+  await emitAll(tx, [...released])
   return [...released].map(({ channelId }) => channelId)
 }
 

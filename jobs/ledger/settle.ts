@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../db/client.ts'
 import type { DeliveryError } from '../../db/schema/ledger.ts'
 import type { Times } from '../durations.ts'
 import type { Publication } from '../networks/network.ts'
-import { tell, tellAll, tellOfChannel } from './events.ts'
+import { emit, emitAll, emitChannelEvent } from './events.ts'
 import {
   type Claimed,
   type Ending,
@@ -66,7 +66,7 @@ export async function recordPublished(tx: Tx, proofs: Proof[]): Promise<Map<stri
       from published p where a.delivery_id = p.id and a.no = p.attempt_no and (a.ended_at is null or p.evidence = 'found')
     )
     select id, extract(epoch from late)::float8 * 1000 as "lateMs" from published`)
-  await tellAll(tx, proofs)
+  await emitAll(tx, proofs)
   return new Map([...rows].map(({ id, lateMs }) => [id, lateMs]))
 }
 
@@ -99,10 +99,10 @@ export async function postpone(
     ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`
   await db.transaction(async (tx) => {
     await tx.execute(statement)
-    await tell(tx, claimed.organisationId, [claimed.postId])
+    await emit(tx, claimed.organisationId, [claimed.postId])
     // At once: its worker goes on down the channel by itself.
     if (wait.waitMs > 0) await wakeAtDue(tx, [claimed.id])
-    await makeWay(tx, claimed)
+    await wakeNextSuspect(tx, claimed)
   })
 }
 
@@ -117,8 +117,8 @@ export async function fail(db: Db, claimed: Claimed, error: DeliveryError, endin
       from post where d.post_id = post.id and ${isOurs(claimed)} returning d.id
     )
     ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`)
-    await tell(tx, claimed.organisationId, [claimed.postId])
-    await makeWay(tx, claimed)
+    await emit(tx, claimed.organisationId, [claimed.postId])
+    await wakeNextSuspect(tx, claimed)
   })
 }
 
@@ -143,9 +143,10 @@ export async function hold(db: Db, claimed: Claimed, error: DeliveryError, endin
       from channel c, post where d.post_id = post.id and ${isOurs(claimed)} returning d.id
     ), ended as (${endAttempt(sql`settled`, claimed.attemptNo, ending)})
     select id from broken`)
-    if (broken.length > 0) await tellOfChannel(tx, claimed.organisationId, claimed.channelId, 'channel.needs_reconnect')
-    await tell(tx, claimed.organisationId, [claimed.postId])
-    await makeWay(tx, claimed)
+    if (broken.length > 0)
+      await emitChannelEvent(tx, claimed.organisationId, claimed.channelId, 'channel.needs_reconnect')
+    await emit(tx, claimed.organisationId, [claimed.postId])
+    await wakeNextSuspect(tx, claimed)
   })
 }
 
@@ -153,7 +154,7 @@ export async function hold(db: Db, claimed: Claimed, error: DeliveryError, endin
  * Something may be out there, and nobody knows: uncertain, to be looked for `lookAfterMs` after the intent. What is behind it
  * on its channel is woken.
  */
-export async function doubt(
+export async function markUncertain(
   db: Db,
   claimed: Claimed,
   lookAfterMs: number,
@@ -172,12 +173,12 @@ export async function doubt(
       ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`)
     await wakeLook(tx, [claimed.id])
     await wakeChannels(tx, [claimed.channelId])
-    await makeWay(tx, claimed)
+    await wakeNextSuspect(tx, claimed)
   })
 }
 
 /** Deliveries that may have ended their worker go one at a time: the end of one is the next one's turn. */
-export async function makeWay(tx: Tx, { isSuspect }: Pick<Claimed, 'isSuspect'>): Promise<void> {
+export async function wakeNextSuspect(tx: Tx, { isSuspect }: Pick<Claimed, 'isSuspect'>): Promise<void> {
   if (isSuspect) await wakeSuspect(tx)
 }
 

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
 import type { DeliveryError } from '../../db/schema/ledger.ts'
 import type { Times } from '../durations.ts'
-import { tell } from './events.ts'
+import { emit } from './events.ts'
 import { endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
 import { wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './wake-ups.ts'
 
@@ -97,7 +97,7 @@ export async function holdUnsent(tx: Tx, organisationId: string, channelId: stri
       returning id, post_id, attempt_no
     ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'edited' })})
     select post_id as "postId" from settled`)
-  await tell(
+  await emit(
     tx,
     organisationId,
     [...settled].map(({ postId }) => postId),
@@ -118,7 +118,7 @@ export async function cancelUnsent(tx: Tx, organisationId: string, channelId: st
       returning id, post_id, attempt_no
     ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'cancelled' })})
     select post_id as "postId" from settled`)
-  await tell(
+  await emit(
     tx,
     organisationId,
     [...settled].map(({ postId }) => postId),
@@ -135,7 +135,7 @@ export async function releaseHeld(tx: Tx, times: Times, organisationId: string, 
       due_at = case when due_at between now() - ${ms(times.giveUpMs)} and now() then now() else due_at end
     where organisation_id = ${organisationId} and channel_id = ${channelId} and state = 'held'
     returning id, post_id as "postId"`)
-  await tell(
+  await emit(
     tx,
     organisationId,
     [...released].map(({ postId }) => postId),

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { isDatabaseAway } from '../../db/client.ts'
-import { explained } from '../../db/startup-error.ts'
+import { startupSentence } from '../../db/startup-error.ts'
 
 /** The database is away, or is not: one line of the log at each change, whoever in the process notices it first. */
 export class Outage {
@@ -16,7 +16,7 @@ export class Outage {
     if (!isDatabaseAway(error)) return false
     if (this.#since === null) {
       this.#since = performance.now()
-      this.#log.warn({ reason: explained(error) }, 'the database is away; it is tried again until it is back')
+      this.#log.warn({ reason: startupSentence(error) }, 'the database is away; it is tried again until it is back')
     }
     return true
   }

@@ -23,7 +23,7 @@ export async function showPresence(tx: Tx, owner: string): Promise<boolean> {
 }
 
 /** Write down that a worker has begun: before it claims anything, so that its death is seen. */
-export async function enrol(tx: Tx, owner: string, concurrency: number): Promise<void> {
+export async function registerWorker(tx: Tx, owner: string, concurrency: number): Promise<void> {
   await tx.insert(workers).values({ owner, concurrency, host: hostname(), pid: process.pid })
 }
 

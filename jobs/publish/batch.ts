@@ -4,7 +4,7 @@
  * `run` answers for each item in the order given. When a group fails, `isOfOne` says whether one of it may be the reason:
  * then each is run alone and fails, or not, by itself.
  */
-export function grouped<I, O>(
+export function batch<I, O>(
   run: (items: I[]) => Promise<O[]>,
   { most, isOfOne }: { most: number; isOfOne: (error: unknown) => boolean },
 ): (item: I) => Promise<O> {

@@ -4,7 +4,7 @@ import { isFileStorageAway } from '../../db/files/files.ts'
 import type { Deps } from '../deps.ts'
 import { backoff } from '../durations.ts'
 import type { Claimed, Ending } from '../ledger/ledger.ts'
-import { doubt, fail, hold, postpone } from '../ledger/settle.ts'
+import { fail, hold, markUncertain, postpone } from '../ledger/settle.ts'
 import { PublishError, serverName } from '../networks/network.ts'
 import { OutboundError } from '../outbound/outbound.ts'
 
@@ -36,7 +36,7 @@ async function writeFailure(deps: Deps, channel: Claimed, verdict: PublishError,
   const explained = { code, message, nextStep }
   if (verdict.verdict === 'refused') return fail(db, channel, explained, ending)
   if (verdict.verdict === 'reconnect') return hold(db, channel, explained, ending)
-  if (verdict.verdict === 'unknown') return doubt(db, channel, lookAfterMs(deps, channel), explained, ending)
+  if (verdict.verdict === 'unknown') return markUncertain(db, channel, lookAfterMs(deps, channel), explained, ending)
   if (code === 'internal' && (await internalFailures(deps, channel)) >= InternalFailuresAtMost - 1)
     return fail(db, channel, explained, ending)
   const told = verdict.retryAt

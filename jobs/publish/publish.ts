@@ -3,12 +3,12 @@ import { isDatabaseAway, sqlStateOf } from '../../db/client.ts'
 import { FileNotFound } from '../../db/files/files.ts'
 import type { Deps } from '../deps.ts'
 import { type Claimed, type Ending, type Intent, intend } from '../ledger/ledger.ts'
-import { makeWay, type Proof, postpone, recordPublished } from '../ledger/settle.ts'
+import { type Proof, postpone, recordPublished, wakeNextSuspect } from '../ledger/settle.ts'
 import { type Content, type Network, type Publication, PublishError } from '../networks/network.ts'
-import { grouped } from './batch.ts'
+import { batch } from './batch.ts'
 import { type Failed, serverOf, settleFailed, storageAway } from './failure.ts'
 import { notePublished, openSession, refreshed } from './network-session.ts'
-import { persistently } from './retry-write.ts'
+import { retryWrite } from './retry-write.ts'
 
 /** What this worker has under way: closed when it stops, nothing more is intended, and `sending` runs to its end. */
 export type Gate = { closed: boolean; claimed: Set<string>; sending: Set<string> }
@@ -28,11 +28,11 @@ const WrittenAtOnce = 100
 export function openLedger({ db, times }: Pick<Deps, 'db' | 'times'>): Ledger {
   const together = { most: WrittenAtOnce, isOfOne: (error: unknown) => !isDatabaseAway(error) }
   return {
-    intend: grouped((intents: Intent[]) => intend(db, times, intents), together),
-    recordPublished: grouped(async (proofs: Answer[]) => {
+    intend: batch((intents: Intent[]) => intend(db, times, intents), together),
+    recordPublished: batch(async (proofs: Answer[]) => {
       const lateMs = await db.transaction(async (tx) => {
         const recorded = await recordPublished(tx, proofs)
-        await makeWay(tx, { isSuspect: proofs.some(({ isSuspect }) => isSuspect) })
+        await wakeNextSuspect(tx, { isSuspect: proofs.some(({ isSuspect }) => isSuspect) })
         return recorded
       })
       return proofs.map(({ id }) => lateMs.get(id) ?? null)
@@ -54,7 +54,7 @@ export async function deliver(deps: Deps, ledger: Ledger, gate: Gate, claimed: C
     const outcome = await outcomeOf({ ...deps, log }, ledger, gate, claimed)
     // Proof is worth writing down whenever the database comes back: nobody else has it.
     const forMs = outcome.kind === 'published' ? deps.times.claimedAtMostMs : deps.times.leaseMs
-    const ended = await persistently({ ...deps, log }, () => settle({ ...deps, log }, ledger, claimed, outcome), forMs)
+    const ended = await retryWrite({ ...deps, log }, () => settle({ ...deps, log }, ledger, claimed, outcome), forMs)
     const err = outcome.kind === 'published' ? undefined : outcome.error
     log.info({ outcome: ended.outcome, network: claimed.network, err }, 'attempt ended')
     deps.metrics.attemptEnded(claimed.network, ended.outcome)

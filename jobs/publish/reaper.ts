@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../db/client.ts'
 import type { DeliveryError } from '../../db/schema/ledger.ts'
 import type { Deps } from '../deps.ts'
 import type { Times } from '../durations.ts'
-import { tellAll } from '../ledger/events.ts'
+import { emitAll } from '../ledger/events.ts'
 import { json, leaseCleared, ms } from '../ledger/ledger.ts'
 import { isStopped, isSuspended } from '../ledger/pause.ts'
 import { underWayOn } from '../ledger/under-way.ts'
@@ -95,7 +95,7 @@ async function takeOver(
       select id, state, attempt_no as "attemptNo", organisation_id as "organisationId", post_id as "postId", channel_id as "channelId" from settled`)
     const taken = [...rows]
     at('reaping')
-    await tellAll(tx, taken)
+    await emitAll(tx, taken)
     await wakeTaken(tx, taken)
     return taken
   })

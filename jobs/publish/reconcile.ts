@@ -3,7 +3,7 @@ import { type Db, sqlStateOf, type Tx } from '../../db/client.ts'
 import type { DeliveryError } from '../../db/schema/ledger.ts'
 import type { Deps } from '../deps.ts'
 import { backoff } from '../durations.ts'
-import { tell } from '../ledger/events.ts'
+import { emit } from '../ledger/events.ts'
 import { json, leaseCleared, ms } from '../ledger/ledger.ts'
 import { lockedPost, recordPublished } from '../ledger/settle.ts'
 import { isSought } from '../ledger/under-way.ts'
@@ -19,7 +19,7 @@ import {
 import { OutboundError } from '../outbound/outbound.ts'
 import { absentError, cannotTell, notSeen, repeatedError, UnclearCode, unclearError } from './look-errors.ts'
 import { notePublished, openSession, refreshed, type SealedChannel } from './network-session.ts'
-import { persistently } from './retry-write.ts'
+import { retryWrite } from './retry-write.ts'
 
 /** An uncertain delivery that this worker looks for; only the holder of `lookToken` may say that it is absent. */
 export type Looking = SealedChannel & {
@@ -79,7 +79,7 @@ export async function look(deps: Deps, looking: Looking): Promise<void> {
     deps.at('looking')
     const finding = await findingOf(deps, looking)
     log.info({ finding: finding.kind }, 'looked for a post')
-    await persistently({ ...deps, log }, () => settle({ ...deps, log }, looking, finding))
+    await retryWrite({ ...deps, log }, () => settle({ ...deps, log }, looking, finding))
   } catch (error) {
     log.error({ err: error }, 'what a look found could not be written down: others look again')
   }
@@ -269,7 +269,7 @@ async function freeChannel(
       with ${lockedPost(id)}
       update deliveries d set ${change}, look_at = null, look_token = null, absent_at = null, ${leaseCleared}
       from post where d.id = ${id} and d.post_id = post.id and d.look_token = ${lookToken} and ${isSought}`)
-    await tell(tx, organisationId, [postId])
+    await emit(tx, organisationId, [postId])
     await wakeAtDue(tx, [id])
     await wakeChannels(tx, [channelId])
   })
@@ -282,7 +282,7 @@ async function lookAgain(db: Db, looking: Looking, waitMs: number, change: SQL):
       with ${lockedPost(id)}
       update deliveries d set look_token = null, look_at = now() + ${ms(waitMs)}, ${leaseCleared}, ${change}
       from post where d.id = ${id} and d.post_id = post.id and d.look_token = ${lookToken} and ${isSought}`)
-    await tell(tx, organisationId, [postId])
+    await emit(tx, organisationId, [postId])
     await wakeLook(tx, [id])
   })
 }

@@ -7,7 +7,7 @@ import type { Times } from '../durations.ts'
  * Write down what is known: again and again while the database is away or too busy or a deadlock was lost, for `forMs`,
  * by default as long as a lease lasts, since others have taken over then. Throws what the last try did.
  */
-export async function persistently<T>(
+export async function retryWrite<T>(
   { times, log }: { times: Times; log: Logger },
   write: () => Promise<T>,
   forMs = times.leaseMs,

@@ -18,7 +18,7 @@ const TurnMs = 10_000 // begun calls end, no other begins
 const ReplyBytes = 2000
 
 /** What a worker does for webhooks. `call` is the task of a wake-up. */
-export type Postman = {
+export type WebhookSender = {
   call: (payload: Payloads['webhook']) => void
   /** Wake what has lost its wake-up. */
   wakeForgotten: () => Promise<void>
@@ -31,7 +31,7 @@ export type Postman = {
  *
  * A wake-up is answered at once and the calls are made beside the queue: a slow endpoint takes no place of a post's.
  */
-export function startPostman(deps: Deps): Postman {
+export function startWebhookSender(deps: Deps): WebhookSender {
   const waiting = new Map<string, string>() // webhook and organisation, in the order in which they came
   const turns = new Map<Promise<void>, string>()
   let stopped = false

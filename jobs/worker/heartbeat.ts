@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { brief, connect, type Tx } from '../../db/client.ts'
 import { print } from '../../db/log.ts'
 import type { Times } from '../durations.ts'
-import { announceEnd, beSeen, enrol, forgetDead, isPresent, showPresence } from '../monitoring/presence.ts'
+import { announceEnd, beSeen, forgetDead, isPresent, registerWorker, showPresence } from '../monitoring/presence.ts'
 
 const AnnouncedWithinMs = 600_000
 const AnnounceWaitMs = 2000
@@ -56,7 +56,7 @@ export function showLife(
   return {
     async begin(begun, concurrency) {
       await showPresence(db, begun)
-      await enrol(db, begun, concurrency)
+      await registerWorker(db, begun, concurrency)
       owner = begun
     },
     async beat(work) {

@@ -19,10 +19,10 @@ import { beginSomeLooks, isAsked, LooksOfNetworkAtOnce } from '../publish/looks.
 import { deliver, type Gate, openLedger } from '../publish/publish.ts'
 import { overdueLately, reap, wakeForgotten } from '../publish/reaper.ts'
 import { type Looking, look } from '../publish/reconcile.ts'
-import { persistently } from '../publish/retry-write.ts'
+import { retryWrite } from '../publish/retry-write.ts'
 import { sweepMedia } from '../sweep/media.ts'
 import { SweepEveryMs, sweep } from '../sweep/rows.ts'
-import { type Postman, startPostman } from '../webhooks/deliver.ts'
+import { startWebhookSender, type WebhookSender } from '../webhooks/deliver.ts'
 import { showLife } from './heartbeat.ts'
 import { type Queue, runTasks } from './runner.ts'
 
@@ -66,7 +66,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     claim: (deliveryIds) => beginSomeLooks(deps, deliveryIds),
     perform: (looking: Looking) => lookAtPace(deps, looking),
   })
-  const postman = startPostman(deps)
+  const postman = startWebhookSender(deps)
   const lost = Promise.withResolvers<End>()
   const life = showLife(databaseUrl, times, {
     onLost: () =>
@@ -145,7 +145,7 @@ type Running = {
   gate: Gate
   sends: Dispatch<Claimed | Late>
   looks: Dispatch<Looking>
-  postman: Postman
+  postman: WebhookSender
 }
 
 /** Claim nothing more, let what is being sent end, and leave the rest to the other workers, who are woken for it. */
@@ -159,11 +159,11 @@ async function drain(deps: Deps, { runner, gate, sends, looks, postman }: Runnin
     const released = await releaseClaims(tx, owner)
     await wakeChannels(tx, [...released, ...sends.left()]) // their jobs are used up
   }
-  await persistently(deps, () => db.transaction(giveBack)).catch(leaveToOthers)
+  await retryWrite(deps, () => db.transaction(giveBack)).catch(leaveToOthers)
   while (gate.sending.size > 0) await sleep(20)
   await postman.stop().catch(leaveToOthers)
   await Promise.race([emptied, sleep(times.heartbeatMs)])
-  await persistently(deps, () => wakeChannels(db, sends.left())).catch(leaveToOthers) // what was being sent, too
+  await retryWrite(deps, () => wakeChannels(db, sends.left())).catch(leaveToOthers) // what was being sent, too
   await wakeLook(db, looks.left()).catch(leaveToOthers)
   await dropJob(db, canaryOf(owner)).catch(leaveToOthers)
 }

@@ -8,7 +8,7 @@ import { type Page, pageOf, positionOf } from './cursor.ts'
 import { owner, router } from './trpc.ts'
 
 /** One thing that was done, for the trail of `organisationId`. `detail` holds names and ids, never a secret. */
-export type Deed = {
+export type AuditEvent = {
   organisationId: string
   action: string
   by: { kind: 'member' | 'api_key' | 'app' | 'operator'; id: string | null; name: string }
@@ -20,7 +20,7 @@ export type Deed = {
 /** Add to the trail, in the transaction of the deed itself where it has one. */
 export async function record(
   tx: Tx,
-  { organisationId, action, by, address, subject, detail = {} }: Deed,
+  { organisationId, action, by, address, subject, detail = {} }: AuditEvent,
 ): Promise<void> {
   await tx.insert(activityTable).values({
     ...{ organisationId, action, address, outcome: 'ok', detail },
@@ -34,7 +34,7 @@ export async function record(
 }
 
 /** Add what the actor behind a procedure did, in the actor's organisation unless the deed names another. */
-export function recordBy(tx: Tx, { actor, address }: Doing, deed: OwnDeed): Promise<void> {
+export function recordBy(tx: Tx, { actor, address }: AuditSource, deed: OwnDeed): Promise<void> {
   const { organisationId, kind, id, name } = actor
   return record(tx, { organisationId, by: { kind, id, name }, address, ...deed })
 }
@@ -46,13 +46,17 @@ export type Operator = { id: string | null; name: string }
 export const atCommandLine = { kind: 'operator', id: null, name: 'at the command line' } as const
 
 /** Add what an operator did to an organisation, in its trail. Where they sat is not its business. */
-export function recordByOperator(tx: Tx, { id, name }: Operator, deed: Omit<Deed, 'by' | 'address'>): Promise<void> {
+export function recordByOperator(
+  tx: Tx,
+  { id, name }: Operator,
+  deed: Omit<AuditEvent, 'by' | 'address'>,
+): Promise<void> {
   return record(tx, { by: { kind: 'operator', id, name }, address: null, ...deed })
 }
 
 /** Who does something, and from where. */
-export type Doing = { actor: Actor; address: string }
-type OwnDeed = Omit<Deed, 'by' | 'address' | 'organisationId'> & { organisationId?: string }
+export type AuditSource = { actor: Actor; address: string }
+type OwnDeed = Omit<AuditEvent, 'by' | 'address' | 'organisationId'> & { organisationId?: string }
 
 export const activity = router({
   /** The organisation's trail, newest first. */

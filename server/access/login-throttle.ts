@@ -44,7 +44,7 @@ export async function throttled<T>(
 ): Promise<T | null> {
   if (perMinute === 0) return verify()
   const counters = countersOf(attempt)
-  await demandRoom(db, perMinute, counters)
+  await requireRoom(db, perMinute, counters)
   await db.transaction((tx) => take(tx, perMinute, counters))
   const found = await verify().catch(async (error: unknown) => {
     await undo(db, counters).catch(() => {}) // then it counts as a failure until the window ends
@@ -67,27 +67,27 @@ function countersOf({ email, address, known }: Attempt): Counters {
 }
 
 // Most tries of somebody who goes on end here.
-async function demandRoom(db: Db, perMinute: number, { minute, own, delay }: Counters): Promise<void> {
+async function requireRoom(db: Db, perMinute: number, { minute, own, delay }: Counters): Promise<void> {
   const inMinute = await countNow(db, minute)
   if (inMinute.used >= perMinute) refuse('Too many failed attempts', inMinute.resetSeconds)
-  if ((await countNow(db, own)).used >= OwnTries) await demandNoDelay(db, delay)
+  if ((await countNow(db, own)).used >= OwnTries) await requireNoDelay(db, delay)
 }
 
 // Everybody locks these rows in this order.
 async function take(tx: Tx, perMinute: number, { minute, own, account, delay }: Counters): Promise<void> {
-  demandWithin(await countWithin(tx, minute, MinuteSeconds, perMinute), perMinute)
+  requireWithin(await countWithin(tx, minute, MinuteSeconds, perMinute), perMinute)
   const { used: ownUsed } = await count(tx, own, WindowSeconds)
   const accountUsed = account === null ? 0 : (await count(tx, account, WindowSeconds)).used
   const delaySeconds = delayAfter(Math.max(ownUsed, accountUsed))
   const isTurn = delaySeconds > 0 && (await beginWait(tx, delay, delaySeconds))
-  if (ownUsed > OwnTries && !isTurn) await demandNoDelay(tx, delay)
+  if (ownUsed > OwnTries && !isTurn) await requireNoDelay(tx, delay)
 }
 
 function delayAfter(failures: number): number {
   return failures < OwnTries ? 0 : Math.min(LongestDelaySeconds, 2 ** (failures - OwnTries))
 }
 
-async function demandNoDelay(db: Tx, delay: string): Promise<void> {
+async function requireNoDelay(db: Tx, delay: string): Promise<void> {
   const { resetSeconds } = await countNow(db, delay)
   if (resetSeconds > 0) refuse('Too many failed attempts', resetSeconds)
 }
@@ -114,9 +114,9 @@ export async function boundFailures<T>(
 ): Promise<T | null> {
   if (perMinute === 0) return find()
   const key = addressKey('oauth', address)
-  demandWithin(await countNow(db, key), perMinute - 1)
+  requireWithin(await countNow(db, key), perMinute - 1)
   const found = await find()
-  if (found === null) demandWithin(await countWithin(db, key, MinuteSeconds, perMinute), perMinute)
+  if (found === null) requireWithin(await countWithin(db, key, MinuteSeconds, perMinute), perMinute)
   return found
 }
 
@@ -124,9 +124,9 @@ export async function boundFailures<T>(
 export async function countSignUp(db: Db, perHour: number, address: string): Promise<void> {
   if (perHour === 0) return
   const counted = await countWithin(db, addressKey('sign-up', address), HourSeconds, perHour)
-  demandWithin(counted, perHour, 'new accounts from your address')
+  requireWithin(counted, perHour, 'new accounts from your address')
 }
 
-function demandWithin({ used, resetSeconds }: Count, most: number, what = 'failed attempts'): void {
+function requireWithin({ used, resetSeconds }: Count, most: number, what = 'failed attempts'): void {
   if (used > most) refuse(`Too many ${what}`, resetSeconds)
 }

@@ -76,7 +76,7 @@ export const signedIn = open.use(({ ctx, next }) => {
 
 /** For owners and admins of the organisation. */
 export const owner = signedIn.use(({ ctx, next }) => {
-  demandRole(ctx.actor.role, 'admin')
+  requireRole(ctx.actor.role, 'admin')
   return next()
 })
 
@@ -90,14 +90,14 @@ export const operator = open.use(({ ctx, next }) => {
 /** For credentials with `scope`, and for members whose role comes with it. */
 export function needs(scope: Scope) {
   return authenticated.meta({ scope }).use(({ ctx, next }) => {
-    demandScope(ctx.actor, scope)
+    requireScope(ctx.actor, scope)
     return next()
   })
 }
 
 /** Throws `insufficient_scope`, `role_too_low` or `organisation_suspended` unless the actor may do what `scope` stands for. */
-export function demandScope(actor: Actor, scope: Scope): void {
-  if (actor.kind === 'member') demandRole(actor.role, roleFor[scope])
+export function requireScope(actor: Actor, scope: Scope): void {
+  if (actor.kind === 'member') requireRole(actor.role, roleFor[scope])
   else if (!actor.scopes.includes(scope))
     throw new Failure('insufficient_scope', { detail: `The credential lacks the scope ${scope}.` })
   if (actor.isSuspended && isWriting(scope)) throw new Failure('organisation_suspended')
@@ -113,7 +113,7 @@ const roleFor: Record<Scope, Role> = {
 }
 const ranks: Role[] = ['viewer', 'editor', 'admin', 'owner']
 
-function demandRole(role: Role, least: Role): void {
+function requireRole(role: Role, least: Role): void {
   if (ranks.indexOf(role) < ranks.indexOf(least))
     throw new Failure('role_too_low', { detail: `This takes the role ${least}; yours is ${role}.` })
 }

@@ -2,19 +2,19 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Actor } from './actor.ts'
 
 /** Whose request it is: an actor, or the installation's operator at work in an organisation. */
-export type Who = Actor | { kind: 'operator'; id: string; name: string; organisationId: string }
+export type Viewer = Actor | { kind: 'operator'; id: string; name: string; organisationId: string }
 
 // What an actor reaches within its organisation. A token that was granted only some channels sees nothing of the others:
 // they answer like what does not exist (docs/api/authentication.md, Access tokens).
 
 /** SQL: the actor may see the channel whose id is `channelId`. */
-export function reachesChannel(who: Who, channelId: SQL): SQL {
+export function reachesChannel(who: Viewer, channelId: SQL): SQL {
   const granted = channelsGrantedTo(who)
   return granted ? sql`${channelId} = any(${sql.param(granted)}::uuid[])` : sql`true`
 }
 
 /** SQL: the actor may see the post `p`: every channel of it is granted, or it has none and the actor's app made it. */
-export function reachesPost(who: Who): SQL {
+export function reachesPost(who: Viewer): SQL {
   const granted = channelsGrantedTo(who)
   if (!granted) return sql`true`
   return sql`
@@ -26,7 +26,7 @@ export function reachesPost(who: Who): SQL {
  * SQL: the actor may see the row of `media`. A token that was granted only some channels sees what its own app added and
  * what stands in a post that it may see.
  */
-export function reachesMedia(who: Who): SQL {
+export function reachesMedia(who: Viewer): SQL {
   if (!channelsGrantedTo(who)) return sql`true`
   return sql`(media.created_by_id = ${who.id}
     or exists (
@@ -38,7 +38,7 @@ export function reachesMedia(who: Who): SQL {
 
 /** Whether the actor may see a post as it was once answered, by the rule of `reachesPost`. */
 export function mayRead(
-  who: Who,
+  who: Viewer,
   { channelIds, createdBy }: { channelIds: string[]; createdBy: { id: string } },
 ): boolean {
   const granted = channelsGrantedTo(who)
@@ -47,6 +47,6 @@ export function mayRead(
 }
 
 /** The channels that an actor was granted, and sees nothing beside: null where it sees all. */
-export function channelsGrantedTo(who: Who): string[] | null {
+export function channelsGrantedTo(who: Viewer): string[] | null {
   return who.kind === 'app' ? who.channelIds : null
 }

@@ -10,7 +10,7 @@ import { Failure } from '../errors.ts'
 import { ById } from '../forms.ts'
 import { forgetDevices, knownDevice, type NewDevice, rememberDevice } from './devices.ts'
 import { ChangePassword, SignIn, SignUp, UpdateAccount } from './forms.ts'
-import { demandHardToGuess } from './passwords.ts'
+import { requireHardToGuess } from './passwords.ts'
 
 const SessionDays = 30
 const SessionsKept = 50 // of an account
@@ -24,8 +24,8 @@ export const account = router({
     .mutation(async ({ ctx: { db, env, address, device = null }, input }): Promise<NewSession> => {
       if (env.signup === 'closed') throw new Failure('signup_closed')
       await countSignUp(db, env.authRateLimit, address) // also those in vain: each tells whether an address has an account
-      demandFree(env, input.email)
-      await demandHardToGuess(input.password, { email: input.email, names: [input.name, input.organisation] })
+      requireFree(env, input.email)
+      await requireHardToGuess(input.password, { email: input.email, names: [input.name, input.organisation] })
       const passwordHash = await hashPassword(input.password)
       return db.transaction(async (tx) => {
         const accountId = await createAccount(tx, { ...input, passwordHash })
@@ -45,7 +45,7 @@ export const account = router({
       })
       if (!person) throw new Failure('wrong_password')
       return db.transaction(async (tx) => {
-        await demandUnchanged(tx, person)
+        await requireUnchanged(tx, person)
         return startSession(tx, await firstMembership(tx, person), device)
       })
     }),
@@ -90,8 +90,8 @@ export const account = router({
     const { password, ...change } = input
     // Whoever changes the address can have the password reset: a borrowed browser must not be enough.
     if (change.email.toLowerCase() !== actor.email.toLowerCase()) {
-      await demandPassword(ctx, password ?? '', 'password')
-      demandFree(ctx.env, change.email)
+      await requirePassword(ctx, password ?? '', 'password')
+      requireFree(ctx.env, change.email)
     }
     await orEmailTaken(() => db.update(accounts).set(change).where(eq(accounts.id, actor.id)))
   }),
@@ -99,8 +99,8 @@ export const account = router({
   /** Every session ends but this one, which goes on under a new token. Null: it has ended meanwhile. */
   changePassword: signedIn.input(ChangePassword).mutation(async ({ ctx, input }): Promise<NewSession | null> => {
     const { db, actor, device = null } = ctx
-    await demandHardToGuess(input.password, { email: actor.email, names: await namesOf(db, actor) })
-    const currentHash = await demandPassword(ctx, input.current, 'current')
+    await requireHardToGuess(input.password, { email: actor.email, names: await namesOf(db, actor) })
+    const currentHash = await requirePassword(ctx, input.current, 'current')
     const passwordHash = await hashPassword(input.password)
     return db.transaction(async (tx) => {
       const isCurrent = and(eq(accounts.id, actor.id), eq(accounts.passwordHash, currentHash))
@@ -161,7 +161,7 @@ async function endSessions(tx: Tx, accountId: string, keptSessionId?: string): P
 }
 
 // A password that is changed meanwhile ends every session: one that begins after it would not be among them.
-async function demandUnchanged(tx: Tx, { id, passwordHash }: { id: string; passwordHash: string }): Promise<void> {
+async function requireUnchanged(tx: Tx, { id, passwordHash }: { id: string; passwordHash: string }): Promise<void> {
   const rows = await tx.execute(sql`
     select from accounts where id = ${id} and password_hash = ${passwordHash} for share`)
   if (rows.length === 0) throw new Failure('wrong_password')
@@ -219,7 +219,7 @@ export async function namesOf(db: Tx, { id, name }: { id: string; name: string }
 type Asking = Pick<Context, 'db' | 'env' | 'address'> & { actor: { id: string; email: string; sessionId: string } }
 
 // Counted like a sign-in, for this session alone: a borrowed browser is no place to try passwords. Gives the hash.
-async function demandPassword({ db, env, address, actor }: Asking, password: string, field: string): Promise<string> {
+async function requirePassword({ db, env, address, actor }: Asking, password: string, field: string): Promise<string> {
   const known = `session ${actor.sessionId}`
   const hash = await throttled(db, env.authRateLimit, { email: actor.email, address, known }, async () => {
     const [person] = await db.select({ hash: accounts.passwordHash }).from(accounts).where(eq(accounts.id, actor.id))
@@ -235,7 +235,7 @@ function notYourPassword(field: string): Failure {
 }
 
 // Nobody proves that an address is theirs, and these give power over the whole installation.
-function demandFree(env: Context['env'], email: string): void {
+function requireFree(env: Context['env'], email: string): void {
   if (!isOperator(env, email)) return
   const message =
     'This is the address of an operator of this installation: `npm run admin -- create-account` makes its account.'

@@ -10,7 +10,7 @@ const Product = 'Punctual'
  * common, the person's e-mail or what is before its @, the name of an organisation of theirs or of this product; as it
  * stands, or with up to four digits or signs before and after it.
  */
-export async function demandHardToGuess(password: string, { email, names }: Guesses): Promise<void> {
+export async function requireHardToGuess(password: string, { email, names }: Guesses): Promise<void> {
   const common = await commonPasswords()
   const tried = spellingsOf(password)
   const own = [email, email.split('@')[0]!, ...names, Product].map(lettersOf).filter(Boolean)

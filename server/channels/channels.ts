@@ -11,7 +11,7 @@ import {
   channelStatus,
   showChannel,
 } from '../../jobs/ledger/channel-view.ts'
-import { tellOfChannel } from '../../jobs/ledger/events.ts'
+import { emitChannelEvent } from '../../jobs/ledger/events.ts'
 import { iso } from '../../jobs/ledger/post-view.ts'
 import { cancelUnsent, holdUnsent, lookOnceMore, releaseHeld } from '../../jobs/ledger/user-actions.ts'
 import {
@@ -26,7 +26,7 @@ import { credentialPlace } from '../../jobs/publish/network-session.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { digest, mintToken } from '../access/secrets.ts'
 import { type Installation, needs, owner, router } from '../access/trpc.ts'
-import { reachesChannel, type Who } from '../access/visibility.ts'
+import { reachesChannel, type Viewer } from '../access/visibility.ts'
 import { Failure } from '../errors.ts'
 import { ById } from '../forms.ts'
 import { copyPicture } from './account-picture.ts'
@@ -185,7 +185,7 @@ export async function storeChannel(
     if (former) await endFormer(tx, ctx, { channelId: id, network, name }, { former, current: account.credential })
     await releaseHeld(tx, times, organisationId, id)
     if (isAsked(ctx, network)) await lookOnceMore(tx, organisationId, id)
-    await tellOfChannel(tx, organisationId, id, 'channel.connected')
+    await emitChannelEvent(tx, organisationId, id, 'channel.connected')
     return id
   })
   return readChannel(ctx, id)
@@ -236,7 +236,7 @@ async function accountOf(db: Db, organisationId: string, id: string): Promise<st
 }
 
 async function readChannel(
-  { db, env, organisationId, actor }: Pick<Installation, 'db' | 'env'> & { organisationId: string; actor?: Who },
+  { db, env, organisationId, actor }: Pick<Installation, 'db' | 'env'> & { organisationId: string; actor?: Viewer },
   id: string,
 ): Promise<Channel> {
   const [row] = await db.execute<ChannelRow>(

@@ -22,7 +22,7 @@ export async function readJson(req: IncomingMessage, most: number): Promise<{ va
   if (Number(req.headers['content-length'] ?? 0) > most) throw new Failure('body_too_large')
   if (!/^application\/json\s*(;|$)/i.test(req.headers['content-type'] ?? ''))
     throw new Failure('unsupported_media_type', { detail: 'Send the body as application/json.' })
-  demandPlain(req)
+  requirePlain(req)
   const bytes = await readAll(req, most)
   const value = parse(bytes)
   const bad = badTextIn(value)
@@ -45,7 +45,7 @@ export async function readBytes(
   pace: BodyPace,
   see: (piece: Buffer) => void = () => {},
 ): Promise<Buffer> {
-  demandPlain(req)
+  requirePlain(req)
   const pieces: Buffer[] = []
   const sink = new Writable({
     write(piece: Buffer, _encoding, done) {
@@ -77,7 +77,7 @@ async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
 }
 
 /** Throws `unsupported_media_type` for a body that is compressed. */
-export function demandPlain(req: IncomingMessage): void {
+export function requirePlain(req: IncomingMessage): void {
   if ((req.headers['content-encoding'] ?? 'identity') !== 'identity')
     throw new Failure('unsupported_media_type', { detail: 'Send the body as it is, without a Content-Encoding.' })
 }

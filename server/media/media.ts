@@ -10,7 +10,7 @@ import type { Actor } from '../access/actor.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { onceWhileHeld } from '../access/idempotency.ts'
 import { type Context, needs, router, type Upload } from '../access/trpc.ts'
-import { reachesMedia, type Who } from '../access/visibility.ts'
+import { reachesMedia, type Viewer } from '../access/visibility.ts'
 import { Failure } from '../errors.ts'
 import { ById } from '../forms.ts'
 import type * as answers from './answers.ts'
@@ -139,7 +139,7 @@ async function isNeeded(tx: Tx, organisationId: string, id: string): Promise<boo
   return row!.needed
 }
 
-function isReached(who: Who) {
+function isReached(who: Viewer) {
   return and(eq(mediaTable.organisationId, who.organisationId), reachesMedia(who))
 }
 

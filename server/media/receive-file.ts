@@ -4,7 +4,7 @@ import busboy from 'busboy'
 import type { Files } from '../../db/files/files.ts'
 import { bounded, type Reserve, reserved } from '../../jobs/outbound/bounded.ts'
 import { Failure } from '../errors.ts'
-import { demandPlain, parsed } from '../http/request-body.ts'
+import { parsed, requirePlain } from '../http/request-body.ts'
 import { bytesAtMost, sizeSentence, VideoBytesAtMost } from './format.ts'
 
 /** How slowly a file may come: the longest pause, and the whole of it. */
@@ -33,7 +33,7 @@ export async function receiveFile(
     throw new Failure('unsupported_media_type', {
       detail: 'Send the file as multipart/form-data, in a part named file.',
     })
-  demandPlain(req)
+  requirePlain(req)
   const expected = Number(req.headers['content-length'] ?? 0)
   if (expected > BodyBytesAtMost) throw new Failure('body_too_large', { detail: sizeSentence(VideoBytesAtMost) })
   await reserve(Math.max(1, expected - AroundFileBytes), expected || undefined)

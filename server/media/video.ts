@@ -39,7 +39,7 @@ export async function acceptVideo(
   const { size: bytes } = await stat(path)
   if (bytes > VideoBytesAtMost) throw new MediaError('media_too_large', 'The video is larger than 1 GB.')
   const { width, height, seconds } = await inTurn(organisationId, () => probe(path, mime))
-  demandSize(width, height)
+  requireSize(width, height)
   if (seconds > HoursAtMost * 3600)
     throw new MediaError('media_too_long', `The video is longer than ${HoursAtMost} hours.`)
   const durationMs = Math.max(1, Math.round(seconds * 1000))
@@ -85,7 +85,7 @@ function unreadable(cause: unknown): MediaError {
   return new MediaError('media_unreadable', message, { cause })
 }
 
-function demandSize(width: number, height: number): void {
+function requireSize(width: number, height: number): void {
   const isSound = [width, height].every((side) => Number.isInteger(side) && side >= 1 && side <= PixelsASideAtMost)
   if (isSound) return
   const message = `The video says that it has ${width} by ${height} pixels. A side may have 1 to ${PixelsASideAtMost}.`

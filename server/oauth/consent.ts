@@ -74,7 +74,7 @@ export async function approve(
     throw new Failure('role_too_low', {
       detail: 'Only owners and admins of an organisation may approve an app for it.',
     })
-  demandChannels(input.channelIds, organisation.channels)
+  requireChannels(input.channelIds, organisation.channels)
   const [grant] = await tx
     .insert(grants)
     .values({
@@ -125,7 +125,7 @@ async function chosen(
   return (await grantable(tx, actor)).find(({ id }) => id === organisationId)
 }
 
-function demandChannels(wanted: string[] | undefined, theirs: { id: string }[]): void {
+function requireChannels(wanted: string[] | undefined, theirs: { id: string }[]): void {
   if (wanted === undefined || wanted.every((id) => theirs.some((channel) => channel.id === id))) return
   const message = 'There is no such channel in this organisation.'
   throw new Failure('unprocessable', { errors: [{ path: 'channelIds', code: 'channel_not_found', message }] })

@@ -16,7 +16,7 @@ export function stopSending(
   reach: Reach,
 ): Promise<{ paused: Reach; since: Date }> {
   return db.transaction(async (tx) => {
-    const channel = await demandReach(tx, networks, reach)
+    const channel = await requireReach(tx, networks, reach)
     const since = await pause(tx, reach)
     if (channel && !channel.isPaused)
       await recordByOperator(tx, operator, { ...deedOn(channel), action: 'channel.paused' })
@@ -33,9 +33,9 @@ export type Resumed = { resumed: Reach; channelsDue: number; stillPaused: Paused
 /** Send within `reach` again. Throws `not_found`, and `unprocessable` after a restore that nobody has noticed yet. */
 export function goOnSending({ db, networks }: Here, operator: Operator, reach: Reach): Promise<Resumed> {
   return db.transaction(async (tx) => {
-    const channel = await demandReach(tx, networks, reach)
+    const channel = await requireReach(tx, networks, reach)
     if (reach.scope === 'all') {
-      await demandNoticed(tx)
+      await requireNoticed(tx)
       await putPastDueBeforePerson(tx) // what came in since a restore was noticed
       await putListsRight(tx)
     }
@@ -53,7 +53,7 @@ export function goOnSending({ db, networks }: Here, operator: Operator, reach: R
 }
 
 // Locks the installation before any post, as in jobs/ledger/restore.ts.
-async function demandNoticed(tx: Tx): Promise<void> {
+async function requireNoticed(tx: Tx): Promise<void> {
   await tx.execute(sql`select from installation for no key update`)
   const [row] = await tx.execute<{ isSame: boolean }>(sql`select ${isSameDatabase} as "isSame" from installation i`)
   if (row && !row.isSame)
@@ -70,7 +70,7 @@ export function limitNetwork(
   atOnce: number | null,
 ): Promise<{ network: string; atOnce: number | null }> {
   return db.transaction(async (tx) => {
-    await demandReach(tx, networks, { scope: 'network', name: network })
+    await requireReach(tx, networks, { scope: 'network', name: network })
     await limit(tx, network, atOnce)
     return { network, atOnce }
   })
@@ -83,7 +83,7 @@ function deedOn({ id, name, organisationId }: ChannelFound) {
 }
 
 // The channel, locked, where it is one.
-async function demandReach(tx: Tx, networks: Installation['networks'], reach: Reach): Promise<ChannelFound | null> {
+async function requireReach(tx: Tx, networks: Installation['networks'], reach: Reach): Promise<ChannelFound | null> {
   if (reach.scope === 'all') return null
   if (reach.scope === 'network') {
     const [row] = await tx.execute<{ isKnown: boolean }>(sql`

@@ -7,7 +7,7 @@ import type { Installation } from '../access/trpc.ts'
 import { accountByEmail, createAccount, createOrganisation, namesOf, setPassword } from '../accounts/account.ts'
 import { createKey } from '../accounts/api-keys.ts'
 import { SignUp } from '../accounts/forms.ts'
-import { demandHardToGuess } from '../accounts/passwords.ts'
+import { requireHardToGuess } from '../accounts/passwords.ts'
 import { storeChannel } from '../channels/channels.ts'
 import { Failure } from '../errors.ts'
 
@@ -26,7 +26,7 @@ export async function createAccountFor(
   })
   const { email, password, name: personName } = wanted
   if (!(await accountByEmail(db, email)))
-    await demandHardToGuess(password, { email, names: [personName, wanted.organisation] })
+    await requireHardToGuess(password, { email, names: [personName, wanted.organisation] })
   const passwordHash = await hashPassword(password)
   return db.transaction(async (tx) => {
     const existing = await accountByEmail(tx, email)
@@ -74,7 +74,7 @@ export async function resetPassword({ db }: Installation, { email, password }: {
   const person = await accountByEmail(db, email)
   if (!person) throw new Failure('not_found', { detail: `There is no account with the e-mail ${email}.` })
   const wanted = SignUp.shape.password.parse(password)
-  await demandHardToGuess(wanted, { email: person.email, names: await namesOf(db, person) })
+  await requireHardToGuess(wanted, { email: person.email, names: await namesOf(db, person) })
   await db.transaction((tx) => setPassword(tx, person.id, wanted))
   return { account: { id: person.id, email: person.email } }
 }

@@ -14,7 +14,7 @@ import {
   showPost,
 } from '../../jobs/ledger/post-view.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
-import { channelsGrantedTo, reachesPost, type Who } from '../access/visibility.ts'
+import { channelsGrantedTo, reachesPost, type Viewer } from '../access/visibility.ts'
 import { cursor, Id, Instant, limit } from '../forms.ts'
 
 // Lists of posts. A list is put together of pieces, each of which an index gives in the order of the list and cuts off after a
@@ -52,7 +52,7 @@ export const CountPosts = z.strictObject({ status: PostStatuses, to: Instant.opt
 
 type Wanted = z.output<typeof ListPosts>
 type List = Omit<Wanted, 'status'> & {
-  who: Who
+  who: Viewer
   statuses: PostStatus[] | null
   sort: Sort
   after: [string | null, string] | null
@@ -60,7 +60,7 @@ type List = Omit<Wanted, 'status'> & {
 type Sort = 'date' | 'updatedAt'
 
 /** A page of the organisation's posts that `who` may see. Throws `invalid_request` for a cursor of another sort. */
-export async function listPosts(db: Tx, who: Who, wanted: Wanted): Promise<Page<Post>> {
+export async function listPosts(db: Tx, who: Viewer, wanted: Wanted): Promise<Page<Post>> {
   const sort = wanted.sort ?? (wanted.updatedSince ? 'updatedAt' : 'date')
   const statuses = wanted.status ? [wanted.status].flat() : null
   const list: List = { ...wanted, who, statuses, sort, after: positionOf(wanted.cursor, sort) }
@@ -78,7 +78,7 @@ export async function listPosts(db: Tx, who: Who, wanted: Wanted): Promise<Page<
 /** How many posts that `who` may see have one of these statuses, before `to` where it is given. SCHEDULED includes what is being sent. */
 export async function countPosts(
   db: Tx,
-  who: Who,
+  who: Viewer,
   { status, to }: { status: string[]; to?: Date | undefined },
 ): Promise<number> {
   const [row] = await db.execute<{ count: number }>(sql`
@@ -89,7 +89,7 @@ export async function countPosts(
 }
 
 // The organisation's posts of which something is under way: few. What they show is not all kept with them.
-function moving({ organisationId }: Who): SQL {
+function moving({ organisationId }: Viewer): SQL {
   return sql`moving as materialized (
     select d.post_id as id, max(${movedAt(sql`d`)}) as at, bool_or(d.state <> 'claimed' or d.maybe_out) as is_sending
     from deliveries d where d.organisation_id = ${organisationId} and ${isMoving(sql`d`)} group by 1)`

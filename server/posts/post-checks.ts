@@ -3,7 +3,7 @@ import type { Tx } from '../../db/client.ts'
 import type { ChannelLimits } from '../../db/schema/channels.ts'
 import type { Override } from '../../jobs/ledger/post-view.ts'
 import { excessOf, lengthOf } from '../../jobs/networks/text.ts'
-import { reachesChannel, reachesMedia, type Who } from '../access/visibility.ts'
+import { reachesChannel, reachesMedia, type Viewer } from '../access/visibility.ts'
 import type { Fault } from '../errors.ts'
 
 const ToleranceMs = 60_000 // the caller's clock and ours differ
@@ -26,7 +26,7 @@ export type Facts = { now: Date; channels: ChannelFacts[]; media: MediaFacts[] }
  * What the rules need to know, in one statement: the database's clock and the channels and media of these ids that the
  * actor reaches. Neither can be taken away before the transaction ends, which would leave what it makes behind.
  */
-export async function factsFor(tx: Tx, who: Who, wanted: Wanted): Promise<Facts> {
+export async function loadPostContext(tx: Tx, who: Viewer, wanted: Wanted): Promise<Facts> {
   const mediaIds = [wanted, ...wanted.overrides].flatMap(({ mediaIds }) => mediaIds ?? [])
   const [row] = await tx.execute<{ now: string; channels: ChannelFacts[]; media: MediaFacts[] }>(sql`
     select now() as now,
@@ -60,7 +60,7 @@ export function missingThings({ channelIds, mediaIds, overrides }: Wanted, { cha
 export type Unchanged = { date: boolean; onChannels: string[] }
 
 /** Everything that keeps a post from being scheduled, on every channel at once. */
-export function obstacles(wanted: Wanted, facts: Facts, unchanged: Unchanged): Fault[] {
+export function validatePost(wanted: Wanted, facts: Facts, unchanged: Unchanged): Fault[] {
   return [
     ...missingThings(wanted, facts),
     ...(!unchanged.date && wanted.date ? dateFaults(wanted.date, facts.now) : []),

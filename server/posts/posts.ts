@@ -2,20 +2,20 @@ import { and, eq, sql } from 'drizzle-orm'
 import type { z } from 'zod'
 import type { Tx } from '../../db/client.ts'
 import { posts as postsTable } from '../../db/schema/posts.ts'
-import { tell, tellOfPost } from '../../jobs/ledger/events.ts'
+import { emit, emitPostEvent } from '../../jobs/ledger/events.ts'
 import { type DeliveryStatus, iso, type Override, type Post } from '../../jobs/ledger/post-view.ts'
 import { recordPublished } from '../../jobs/ledger/settle.ts'
 import { cancel, type Found, lockDeliveries, sendAgain } from '../../jobs/ledger/user-actions.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { once } from '../access/idempotency.ts'
 import { needs, router } from '../access/trpc.ts'
-import type { Who } from '../access/visibility.ts'
+import type { Viewer } from '../access/visibility.ts'
 import { Failure, type FailureCode, type Fault } from '../errors.ts'
 import { ById } from '../forms.ts'
 import type * as answers from './answers.ts'
 import { CreatePost, ListAttempts, PostById, Resolve, UpdatePost } from './forms.ts'
 import { CountPosts, countPosts, ListPosts, listPosts } from './list.ts'
-import { type Facts, factsFor, missingThings, obstacles, type Unchanged, type Wanted } from './post-checks.ts'
+import { type Facts, loadPostContext, missingThings, type Unchanged, validatePost, type Wanted } from './post-checks.ts'
 import { changeDeliveries, makePost, readPost, replaceMedia } from './rows.ts'
 
 export const posts = router({
@@ -26,7 +26,7 @@ export const posts = router({
         const { actor } = ctx
         const wanted = wantedIn(input)
         const isDraft = input.type === 'draft'
-        const { now, channels } = await demandPossible(tx, actor, wanted, { isDraft, unchanged: nothing })
+        const { now, channels } = await requirePossible(tx, actor, wanted, { isDraft, unchanged: nothing })
         if (input.type === 'now') wanted.date = now
         return makePost(tx, ctx.networks, actor, { type: input.type, wanted, channels })
       }),
@@ -37,7 +37,7 @@ export const posts = router({
     .input(CreatePost)
     .mutation(async ({ ctx: { db, actor }, input }): Promise<{ valid: boolean; errors: Fault[] }> => {
       const wanted = wantedIn(input)
-      const facts = await factsFor(db, actor, wanted)
+      const facts = await loadPostContext(db, actor, wanted)
       const errors = problemsOf(wanted, facts, { isDraft: input.type === 'draft', unchanged: nothing })
       return { valid: errors.length === 0, errors }
     }),
@@ -62,7 +62,7 @@ export const posts = router({
         const found = await lockDeliveries(tx, organisationId, input.id)
         const before = await readPost(tx, actor, input.id)
         requireVersion(before, input.ifVersions)
-        demandOurs(found, before)
+        requireOurs(found, before)
         const type = typeAfter(before, input.type)
         const wanted: Wanted = {
           content: input.content ?? before.content,
@@ -71,11 +71,11 @@ export const posts = router({
           mediaIds: input.mediaIds ?? before.mediaIds,
           overrides: input.overrides ?? before.overrides.filter(staysOn(input.channelIds ?? before.channelIds)),
         }
-        demandComplete(type, wanted)
+        requireComplete(type, wanted)
         const isSameType = type === before.type
         const keepsHour = isSameType && input.date === undefined
         const goesNow = type === 'now' && !isSameType
-        const { now, channels } = await demandPossible(tx, actor, wanted, {
+        const { now, channels } = await requirePossible(tx, actor, wanted, {
           isDraft: type === 'draft',
           unchanged: { date: keepsHour || goesNow, onChannels: isSameType ? before.channelIds : [] },
         })
@@ -94,7 +94,7 @@ export const posts = router({
           channels,
           keepsHour,
         })
-        return tellOfPost(tx, { organisationId, postId: input.id }, 'post.updated')
+        return emitPostEvent(tx, { organisationId, postId: input.id }, 'post.updated')
       }),
     ),
 
@@ -107,14 +107,14 @@ export const posts = router({
         requireVersion(post, ifVersions)
         if (post.type === 'draft') {
           await cancel(tx, found)
-          await tellOfPost(tx, { organisationId, postId: id }, 'post.cancelled')
+          await emitPostEvent(tx, { organisationId, postId: id }, 'post.cancelled')
           await tx.delete(postsTable).where(and(eq(postsTable.id, id), eq(postsTable.organisationId, organisationId)))
           return
         }
         const cancellable = found.filter(({ state, maybeOut }) => isUnsent(state, maybeOut) || state === 'failed')
         if (cancellable.length === 0) throw new Failure(whyNot(post))
         await cancel(tx, cancellable)
-        await tell(tx, organisationId, [id])
+        await emit(tx, organisationId, [id])
       }),
     ),
 
@@ -134,7 +134,7 @@ export const posts = router({
         const of = { organisationId: ctx.organisationId, postId: input.id }
         if (delivery.state !== 'needs_review') throw new Failure('nothing_to_resolve')
         if (input.outcome === 'not_published') {
-          await demandConnected(tx, ctx.actor, post, [delivery])
+          await requireConnected(tx, ctx.actor, post, [delivery])
           await sendAgain(tx, [delivery])
         }
         if (input.outcome === 'cancelled') await cancel(tx, [delivery])
@@ -142,7 +142,7 @@ export const posts = router({
           const publication = { remoteId: null, url: input.url ?? null }
           await recordPublished(tx, [{ ...delivery, ...of, publication, evidence: 'person' }])
         }
-        return tellOfPost(tx, of)
+        return emitPostEvent(tx, of)
       }),
     ),
 
@@ -180,7 +180,7 @@ type Attempt = z.infer<typeof answers.Attempt>
 type Retrying = z.output<typeof PostById> & { channelId?: string }
 
 /** Send the failed deliveries of a post again, or only the one on `channelId`. Throws `nothing_to_retry` or `stale_version`. */
-export async function retryPost(tx: Tx, who: Who, { id, ifVersions, channelId }: Retrying): Promise<Post> {
+export async function retryPost(tx: Tx, who: Viewer, { id, ifVersions, channelId }: Retrying): Promise<Post> {
   const found = await lockDeliveries(tx, who.organisationId, id)
   const failed = found.filter(
     (one) => one.state === 'failed' && (channelId === undefined || one.channelId === channelId),
@@ -188,9 +188,9 @@ export async function retryPost(tx: Tx, who: Who, { id, ifVersions, channelId }:
   const post = await readPost(tx, who, id)
   requireVersion(post, ifVersions)
   if (failed.length === 0) throw new Failure('nothing_to_retry')
-  await demandConnected(tx, who, post, failed)
+  await requireConnected(tx, who, post, failed)
   await sendAgain(tx, failed)
-  return tellOfPost(tx, { organisationId: who.organisationId, postId: id })
+  return emitPostEvent(tx, { organisationId: who.organisationId, postId: id })
 }
 
 const nothing: Unchanged = { date: false, onChannels: [] }
@@ -206,15 +206,15 @@ function staysOn(channelIds: string[]): (override: Override) => boolean {
 type Asked = { isDraft: boolean; unchanged: Unchanged }
 
 /** Throws `unprocessable` with everything that is in the way; returns what it knows by then. */
-async function demandPossible(tx: Tx, who: Who, wanted: Wanted, asked: Asked): Promise<Facts> {
-  const facts = await factsFor(tx, who, wanted)
+async function requirePossible(tx: Tx, who: Viewer, wanted: Wanted, asked: Asked): Promise<Facts> {
+  const facts = await loadPostContext(tx, who, wanted)
   const errors = problemsOf(wanted, facts, asked)
   if (errors.length > 0) throw new Failure('unprocessable', { errors })
   return facts
 }
 
 function problemsOf(wanted: Wanted, facts: Facts, { isDraft, unchanged }: Asked): Fault[] {
-  return isDraft ? missingThings(wanted, facts) : obstacles(wanted, facts, unchanged)
+  return isDraft ? missingThings(wanted, facts) : validatePost(wanted, facts, unchanged)
 }
 
 function isUnsent(state: string, maybeOut: boolean): boolean {
@@ -222,7 +222,7 @@ function isUnsent(state: string, maybeOut: boolean): boolean {
 }
 
 /** Throws the conflict that keeps a post from being edited: something of it is out, or may be. */
-function demandOurs(found: Found[], post: Post): void {
+function requireOurs(found: Found[], post: Post): void {
   if (post.status === 'CANCELLED') throw new Failure('post_already_cancelled')
   if (!found.every(({ state, maybeOut }) => state === 'cancelled' || isUnsent(state, maybeOut)))
     throw new Failure(whyNot(post))
@@ -253,7 +253,7 @@ function typeAfter(before: Post, wanted: Post['type'] | undefined): Post['type']
   })
 }
 
-function demandComplete(type: Post['type'], { date, channelIds }: Wanted): void {
+function requireComplete(type: Post['type'], { date, channelIds }: Wanted): void {
   if (type === 'draft') return
   const errors = []
   if (type === 'schedule' && date === null) errors.push({ path: 'date', code: 'required', message: 'Required.' })
@@ -262,8 +262,8 @@ function demandComplete(type: Post['type'], { date, channelIds }: Wanted): void 
   if (errors.length > 0) throw new Failure('unprocessable', { errors })
 }
 
-async function demandConnected(tx: Tx, who: Who, post: Post, wanted: Found[]): Promise<void> {
-  const { channels } = await factsFor(tx, who, {
+async function requireConnected(tx: Tx, who: Viewer, post: Post, wanted: Found[]): Promise<void> {
+  const { channels } = await loadPostContext(tx, who, {
     ...post,
     date: null,
     channelIds: wanted.map(({ channelId }) => channelId),

@@ -3,20 +3,20 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Tx } from '../../db/client.ts'
 import { deliveries } from '../../db/schema/ledger.ts'
 import { postMedia } from '../../db/schema/media.ts'
-import { tellOfNewPost } from '../../jobs/ledger/events.ts'
+import { emitNewPost } from '../../jobs/ledger/events.ts'
 import { type Override, type Post, type PostRow, postColumns, postView, showPost } from '../../jobs/ledger/post-view.ts'
 import { cancel, type Found, reschedule } from '../../jobs/ledger/user-actions.ts'
 import { wakingAtDue } from '../../jobs/ledger/wake-ups.ts'
 import type { Networks } from '../../jobs/networks/registry.ts'
 import type { Actor } from '../access/actor.ts'
-import { reachesPost, type Who } from '../access/visibility.ts'
+import { reachesPost, type Viewer } from '../access/visibility.ts'
 import { Failure } from '../errors.ts'
 import type { Facts, Wanted } from './post-checks.ts'
 
 // A post as rows: itself, its media, a delivery a channel.
 
 /** A post of the organisation as callers see it. Throws `not_found`, for another organisation's just the same. */
-export async function readPost(tx: Tx, who: Who, id: string): Promise<Post> {
+export async function readPost(tx: Tx, who: Viewer, id: string): Promise<Post> {
   const [row] = await tx.execute<PostRow>(
     sql`select ${postColumns} from posts p, ${postView}
       where p.id = ${id} and p.organisation_id = ${who.organisationId} and ${reachesPost(who)}`,
@@ -49,7 +49,7 @@ export function makePost(tx: Tx, networks: Networks, actor: Actor, post: NewPost
       from unnest(${sql.param(mediaIds)}::uuid[]) with ordinality as m (id, place)
       returning *
     ), made as ${made}, ${wakingAtDue(sql`made`)}`
-  return tellOfNewPost(tx, organisationId, making)
+  return emitNewPost(tx, organisationId, making)
 }
 
 /** Make `mediaIds`, in this order, the media of a post. */

@@ -3,11 +3,11 @@ import { type Actor, credentialHolder, credentialIn } from '../access/actor.ts'
 import {
   addressKey,
   countWithin,
-  demandRest,
   fieldsOf,
   MinuteSeconds,
   type Quota,
   quotaOf,
+  requireRest,
 } from '../access/rate-limit.ts'
 import { isAccessToken, isApiKey } from '../access/secrets.ts'
 import type { Installation } from '../access/trpc.ts'
@@ -29,7 +29,7 @@ export async function authenticate(installation: Installation, req: Request, res
       detail: 'Send an API key or an access token as the value of the Authorization header.',
     })
   const { actor, quota } = await identify(installation, credential, req, res)
-  if (quota) demandRest(quota)
+  if (quota) requireRest(quota)
   if (!actor) throw new Failure('unauthenticated', { detail: whyRefused(credential) })
   return actor
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type express from 'express'
 import { type Actor, credentialIn } from '../access/actor.ts'
 import type { Scope } from '../access/scopes.ts'
-import { demandScope, type Idempotency, type Installation, type Upload } from '../access/trpc.ts'
+import { type Idempotency, type Installation, requireScope, type Upload } from '../access/trpc.ts'
 import type { Journal } from '../api-requests/write.ts'
 import { Failure, type Fault, problemFrom } from '../errors.ts'
 import { addressOf } from '../http/client-address.ts'
@@ -43,7 +43,7 @@ async function answer({ sendDocument, ...installation }: Api, req: Request, res:
   const { does } = route
   if (does === null) return sendDocument(req, res)
   const actor = await authenticate(installation, req, res)
-  demandScopeOf(does, actor, res)
+  requireScopeOf(does, actor, res)
   await using upload = route.body === 'file' ? beginUpload(installation, actor.organisationId) : null
   await using body = await readBody(installation, route, req, upload)
   const input = { ...inputOf(route, params, queryOf(req), body.value), ...(route.ifMatch ? ifMatchOf(req) : {}) }
@@ -94,11 +94,11 @@ function setCommonHeaders(res: Response): void {
   })
 }
 
-function demandScopeOf(does: string, actor: Actor, res: Response): void {
+function requireScopeOf(does: string, actor: Actor, res: Response): void {
   const procedures = appRouter._def.procedures as unknown as Record<string, { _def: { meta?: { scope?: Scope } } }>
   const scope = procedures[does]?._def.meta?.scope
   res.locals.scope = scope
-  if (scope) demandScope(actor, scope)
+  if (scope) requireScope(actor, scope)
 }
 
 type Body = AsyncDisposable & { value: unknown; digested: Uint8Array }

@@ -4,7 +4,7 @@ import { InstallationError, NotRunning, startEmbedded } from '../../db/embedded/
 import { type Env, misspeltSettings, readEnv } from '../../db/env.ts'
 import { print } from '../../db/log.ts'
 import { isMigrated, migrate } from '../../db/migrate.ts'
-import { explained } from '../../db/startup-error.ts'
+import { startupSentence } from '../../db/startup-error.ts'
 import { version } from '../../db/version.ts'
 import { checkInvariants } from '../../jobs/ledger/invariants.ts'
 import type { Reach } from '../../jobs/ledger/pause.ts'
@@ -251,5 +251,5 @@ function explain(error: unknown): string {
           `${path.length > 0 ? `--${path.join('.')}: ` : ''}${message}`,
       )
       .join('\n')
-  return explained(error)
+  return startupSentence(error)
 }

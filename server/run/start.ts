@@ -9,9 +9,9 @@ import { type Env, readEnv, variablesWith } from '../../db/env.ts'
 import { openFiles } from '../../db/files/open.ts'
 import { createLog, print } from '../../db/log.ts'
 import { migrate } from '../../db/migrate.ts'
-import { checkDatabase, demandWritable } from '../../db/start-checks.ts'
+import { checkDatabase, requireWritable } from '../../db/start-checks.ts'
 import { announceStart } from '../../db/start-line.ts'
-import { explained } from '../../db/startup-error.ts'
+import { startupSentence } from '../../db/startup-error.ts'
 import { onStopSignals } from '../../db/stop-signals.ts'
 import { answerVersion, PackageFolder } from '../../db/version.ts'
 import { listen } from '../../jobs/monitoring/listen.ts'
@@ -97,7 +97,7 @@ async function openInstallation(env: Env, log: Logger): ReturnType<typeof startE
 async function check({ databaseUrl, secretKeys }: Installation, env: Env, log: Logger): Promise<void> {
   const { db, end } = connect(databaseUrl, { connections: 1, name: 'start' })
   await checkDatabase(db, secretKeys, log).finally(end)
-  await demandWritable(await openFiles(env), env, log)
+  await requireWritable(await openFiles(env), env, log)
 }
 
 function variablesOf({ databaseUrl, secretKeys }: Installation, env: Env): Record<string, string> {
@@ -175,7 +175,7 @@ async function migrateOnly(env: Env, log: Logger): Promise<void> {
 if (import.meta.main) {
   answerVersion()
   main().catch((error) => {
-    print(explained(error), process.stderr)
+    print(startupSentence(error), process.stderr)
     process.exit(1)
   })
 }

@@ -46,16 +46,16 @@ export function createApp(serving: Serving): express.Express {
   app.get('/readyz', (_req, res, next) => void ready(serving, res).catch(next))
   app.use(refuseWhileDraining(serving))
   app.use(boundWaiting(prober, (req, res) => sendUnavailable(installation, req, res)))
-  app.use(demandHost(installation))
+  app.use(requireHost(installation))
   app.use('/public/v1', rest(installation, journal))
   app.use(oauthEndpoints(installation))
-  app.use(demandPageRequest)
+  app.use(requirePageRequest)
   app.get('/files/:key', (req, res, next) => void sendFile(installation, req, res).catch(next))
   const built = { immutable: true, maxAge: '1y', index: false, setHeaders: nameStatic }
   app.use('/build', express.static(join(publicDir, 'build'), built))
   app.use(express.static(publicDir, { maxAge: '1h', index: false, redirect: false, setHeaders: nameStatic }))
   app.use(withNonce, securityHeaders(installation), openerPolicy)
-  app.use(demandOwnOrigin(installation))
+  app.use(requireOwnOrigin(installation))
   app.post('/media', (req, res, next) => {
     memberIn(installation, req, res)
       .then((member) => takeFile(installation, member, req, res))
@@ -109,7 +109,7 @@ function sendUnavailable(installation: Installation, req: express.Request, res: 
 }
 
 // Two hosts, one process: what machines call is on the API's, pages and cookies on the app's. Where they are one, so is this.
-function demandHost({ env: { appUrl, baseUrl } }: Installation): express.RequestHandler {
+function requireHost({ env: { appUrl, baseUrl } }: Installation): express.RequestHandler {
   const [appHost, apiHost] = [new URL(appUrl).host, new URL(baseUrl).host]
   return (req, res, next) => {
     if (appHost === apiHost) return next()
@@ -120,7 +120,7 @@ function demandHost({ env: { appUrl, baseUrl } }: Installation): express.Request
 }
 
 // A target may be a whole address or `*` as well (RFC 9112 §3.2), and a method anything: Remix fails on these.
-function demandPageRequest(req: express.Request, res: express.Response, next: express.NextFunction): void {
+function requirePageRequest(req: express.Request, res: express.Response, next: express.NextFunction): void {
   if (!req.originalUrl.startsWith('/')) throw new Failure('invalid_request', { detail: 'Ask for a path.' })
   if (!isOurSpelling(req.originalUrl)) throw new Failure('not_found')
   const methods = ['GET', 'HEAD', 'POST']
@@ -169,7 +169,7 @@ function securityHeaders({ env }: Installation): express.RequestHandler {
 }
 
 // A cookie is sent whoever wrote the form; the Origin header says who did. Browsers send it with every POST.
-function demandOwnOrigin({ env }: Installation): express.RequestHandler {
+function requireOwnOrigin({ env }: Installation): express.RequestHandler {
   return (req, _res, next) => {
     if (['GET', 'HEAD', 'OPTIONS'].includes(req.method)) return next()
     if (isOwn(req, env.appUrl)) {

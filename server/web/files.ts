@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises'
 import type express from 'express'
 import { FileNotFound, type Files, type Range } from '../../db/files/files.ts'
 import type { Actor } from '../access/actor.ts'
-import { demandScope, type Installation } from '../access/trpc.ts'
+import { type Installation, requireScope } from '../access/trpc.ts'
 import { Failure, problemFrom } from '../errors.ts'
 import { addressOf } from '../http/client-address.ts'
 import { untilGone } from '../http/leaving.ts'
@@ -103,7 +103,7 @@ export async function takeFile(
   try {
     if (!member)
       throw new Failure('unauthenticated', { detail: 'You are signed out. Sign in in another tab, and try again.' })
-    demandScope(member, 'media:write') // before anything is received
+    requireScope(member, 'media:write') // before anything is received
     await using upload = beginUpload(installation, member.organisationId)
     await using file = await receiveFile(installation.files, req, UploadPace, upload.reserve)
     const context = { ...installation, actor: member, log: req.log, address: addressOf(req), idempotency: null, upload }

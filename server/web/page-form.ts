@@ -56,7 +56,7 @@ async function readUrlEncoded(req: IncomingMessage, { bytes, pace }: FormBounds)
   })
   const fields = new FormData()
   for (const [name, value] of pairsIn(bytesRead)) {
-    demandOurName(name)
+    requireOurName(name)
     fields.append(name, value)
   }
   return { fields, file: null, [Symbol.asyncDispose]: async () => {} }
@@ -105,7 +105,7 @@ async function readMultipart(req: IncomingMessage, { bytes, pace, temporary }: F
   const add = (name: string, value: string) => {
     try {
       if (++count > FieldsAtMost) throw tooMany()
-      demandOurName(name)
+      requireOurName(name)
     } catch (error) {
       return refuse(error)
     }
@@ -146,7 +146,7 @@ function parserFor(req: IncomingMessage, bytes: number): busboy.Busboy {
 }
 
 // `content`, or `alt.` and an id: one dot at most, no index, no name that JavaScript's own objects have.
-function demandOurName(name: string): void {
+function requireOurName(name: string): void {
   const isShaped = name.length <= NameLength && /^[a-z][\w-]*(\.[a-z\d][\w-]*)?$/i.test(name)
   if (isShaped && !name.split('.').some((step) => step in Object.prototype)) return
   throw new Failure('invalid_request', {

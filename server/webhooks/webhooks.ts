@@ -4,14 +4,14 @@ import type { z } from 'zod'
 import type { Tx } from '../../db/client.ts'
 import { webhooks as webhooksTable } from '../../db/schema/webhooks.ts'
 import { seal } from '../../db/sealed.ts'
-import { tellTest } from '../../jobs/ledger/events.ts'
+import { emitTestEvent } from '../../jobs/ledger/events.ts'
 import { callWebhooks } from '../../jobs/ledger/wake-ups.ts'
 import { endWaiting, secretPlace } from '../../jobs/webhooks/deliver.ts'
 import type { Actor } from '../access/actor.ts'
 import { recordBy } from '../access/audit.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { mintWebhookSecret } from '../access/secrets.ts'
-import { demandScope, needs, router } from '../access/trpc.ts'
+import { needs, requireScope, router } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
 import { ById } from '../forms.ts'
 import type * as answers from './answers.ts'
@@ -63,12 +63,12 @@ export const webhooks = router({
     .mutation(async ({ ctx: { db, ring, actor, address }, input }): Promise<WithSecret> => {
       const { organisationId } = actor
       const events = input.events ?? eventTypes.filter((type) => mayHear(actor, type))
-      demandHearing(actor, events)
+      requireHearing(actor, events)
       const id = uuidv7()
       const secret = mintWebhookSecret()
       return db.transaction(async (tx) => {
-        await demandRoom(tx, organisationId)
-        if (actor.kind === 'app') await demandGrant(tx, actor)
+        await requireRoom(tx, organisationId)
+        if (actor.kind === 'app') await requireGrant(tx, actor)
         const [row] = await tx
           .insert(webhooksTable)
           .values({
@@ -87,7 +87,7 @@ export const webhooks = router({
   update: needs('webhooks:manage')
     .input(UpdateWebhook)
     .mutation(({ ctx: { db, actor, address }, input: { id, status, ...wanted } }): Promise<Webhook> => {
-      if (wanted.events) demandHearing(actor, wanted.events)
+      if (wanted.events) requireHearing(actor, wanted.events)
       return db.transaction(async (tx) => {
         const before = await find(tx, actor, id, 'no key update')
         const { url = before.url, description = before.description, events = before.events } = wanted
@@ -150,9 +150,9 @@ export const webhooks = router({
     .mutation(({ ctx: { db, actor }, input: { id } }): Promise<WebhookDelivery> => {
       const { organisationId } = actor
       return db.transaction(async (tx) => {
-        demandOn(await find(tx, actor, id, 'no key update'))
+        requireOn(await find(tx, actor, id, 'no key update'))
         await hurry(tx, actor, id)
-        const deliveryId = await tellTest(tx, organisationId, id)
+        const deliveryId = await emitTestEvent(tx, organisationId, id)
         return readDelivery(tx, organisationId, id, deliveryId)
       })
     }),
@@ -170,7 +170,7 @@ export const webhooks = router({
     .mutation(
       ({ ctx: { db, actor }, input: { id, deliveryId } }): Promise<WebhookDelivery> =>
         db.transaction(async (tx) => {
-          demandOn(await find(tx, actor, id, 'no key update'))
+          requireOn(await find(tx, actor, id, 'no key update'))
           const resent = await tx.execute(sql`
           update webhook_deliveries set state = 'pending', next_attempt_at = now()
           where id = ${deliveryId} and webhook_id = ${id} and organisation_id = ${actor.organisationId} returning id`)
@@ -212,11 +212,11 @@ async function find(tx: Tx, actor: Actor, id: string, lock?: 'no key update'): P
   const read = tx.select().from(webhooksTable).where(isIt(actor, id))
   const [row] = await (lock ? read.for(lock) : read)
   if (!row) throw new Failure('not_found')
-  demandHearing(actor, row.events as EventType[]) // or it could turn it to an address of its own, or read its log
+  requireHearing(actor, row.events as EventType[]) // or it could turn it to an address of its own, or read its log
   return row
 }
 
-async function demandRoom(tx: Tx, organisationId: string): Promise<void> {
+async function requireRoom(tx: Tx, organisationId: string): Promise<void> {
   await tx.execute(sql`select from organisations where id = ${organisationId} for no key update`) // two that are the last
   const [row] = await tx.execute<{ count: number }>(
     sql`select count(*)::int as count from webhooks where organisation_id = ${organisationId}`,
@@ -225,19 +225,19 @@ async function demandRoom(tx: Tx, organisationId: string): Promise<void> {
 }
 
 // Waits for a revocation that is under way, which takes along what its grant has made.
-async function demandGrant(tx: Tx, { grantId, organisationId }: Extract<Actor, { kind: 'app' }>): Promise<void> {
+async function requireGrant(tx: Tx, { grantId, organisationId }: Extract<Actor, { kind: 'app' }>): Promise<void> {
   const rows = await tx.execute(sql`
     select from grants where id = ${grantId} and organisation_id = ${organisationId} and revoked_at is null for share`)
   if (rows.length === 0) throw new Failure('unauthenticated', { detail: 'This access token was revoked.' })
 }
 
-function demandOn({ offSince }: WebhookRow): void {
+function requireOn({ offSince }: WebhookRow): void {
   if (offSince) throw new Failure('webhook_off')
 }
 
 /** Throws `insufficient_scope`: being told of something takes the scope that reading it takes. */
-function demandHearing(actor: Actor, events: EventType[]): void {
-  for (const type of events.length > 0 ? events : eventTypes) demandScope(actor, scopeFor(type))
+function requireHearing(actor: Actor, events: EventType[]): void {
+  for (const type of events.length > 0 ? events : eventTypes) requireScope(actor, scopeFor(type))
 }
 
 function mayHear(actor: Actor, type: EventType): boolean {

@@ -1,8 +1,8 @@
 import { claimHeads, putAside } from '../../jobs/ledger/claim.ts'
 import { type Claimed, intend, releaseClaims, renewLeases } from '../../jobs/ledger/ledger.ts'
 import type { Post } from '../../jobs/ledger/post-view.ts'
-import { doubt, fail, hold, postpone, recordPublished } from '../../jobs/ledger/settle.ts'
-import { enrol } from '../../jobs/monitoring/presence.ts'
+import { fail, hold, markUncertain, postpone, recordPublished } from '../../jobs/ledger/settle.ts'
+import { registerWorker } from '../../jobs/monitoring/presence.ts'
 import { UnclearCode } from '../../jobs/publish/look-errors.ts'
 import { beginSomeLooks } from '../../jobs/publish/looks.ts'
 import { reap } from '../../jobs/publish/reaper.ts'
@@ -136,7 +136,9 @@ function workSteps(stage: Stage, state: State, w: number, work: Work): Step[] {
       ended('is too late', () => postpone(tx, times, claimed, waiting, { outcome: 'later' })),
     ]
   const flight = state.truth.flights[work.flight]!
-  const steps = [ended('knows nothing', () => doubt(tx, claimed, lookAfterMs(stage), unknown, { outcome: 'unknown' }))]
+  const steps = [
+    ended('knows nothing', () => markUncertain(tx, claimed, lookAfterMs(stage), unknown, { outcome: 'unknown' })),
+  ]
   if (flight.fate !== 'lost')
     steps.push(
       ended('is answered', async (next) => {
@@ -258,7 +260,7 @@ function restart(stage: Stage, w: number): Step {
     const [name, life] = next.minds[w]!.owner.split('.')
     Object.assign(next.minds[w]!, { isAlive: true, owner: `${name}.${Number(life) + 1}` })
     await stage.present(aliveIn(next))
-    await enrol(stage.tx, next.minds[w]!.owner, 1)
+    await registerWorker(stage.tx, next.minds[w]!.owner, 1)
   })
 }
 

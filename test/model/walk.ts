@@ -1,4 +1,4 @@
-import { enrol } from '../../jobs/monitoring/presence.ts'
+import { registerWorker } from '../../jobs/monitoring/presence.ts'
 import { formOf } from './form.ts'
 import { peopleSteps } from './people.ts'
 import { checkUpdated, readShown } from './shown.ts'
@@ -26,7 +26,7 @@ export type Seen = { state: State; form: string; path: string[] }
 
 export async function firstState(stage: Stage, workers: number): Promise<State> {
   const minds = Array.from({ length: workers }, (_, w) => ({ owner: `${w}.0`, isAlive: true, work: null, look: null }))
-  for (const { owner } of minds) await enrol(stage.tx, owner, 1)
+  for (const { owner } of minds) await registerWorker(stage.tx, owner, 1)
   await stage.present(minds.map(({ owner }) => owner))
   const asked = Object.fromEntries(stage.deliveryIds.map((id) => [id, 'a']))
   return {

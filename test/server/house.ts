@@ -8,7 +8,7 @@ import { deliveries } from '../../db/schema/ledger.ts'
 import { media } from '../../db/schema/media.ts'
 import { accessTokens, apps, grants } from '../../db/schema/oauth.ts'
 import { webhooks } from '../../db/schema/webhooks.ts'
-import { tellTest } from '../../jobs/ledger/events.ts'
+import { emitTestEvent } from '../../jobs/ledger/events.ts'
 import type { Actor } from '../../server/access/actor.ts'
 import { scopes } from '../../server/access/scopes.ts'
 import { digest, hashPassword, mintAccessToken } from '../../server/access/secrets.ts'
@@ -130,7 +130,7 @@ async function aWebhook({ db }: Web, of: { organisationId: string; appId: string
     })
     .returning()
   const webhookId = webhook!.id
-  return { webhookId, hookDeliveryId: await db.transaction((tx) => tellTest(tx, organisationId, webhookId)) }
+  return { webhookId, hookDeliveryId: await db.transaction((tx) => emitTestEvent(tx, organisationId, webhookId)) }
 }
 
 async function aPicture({ site }: Web): Promise<string> {

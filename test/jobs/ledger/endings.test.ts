@@ -4,7 +4,7 @@ import { deliveries } from '../../../db/schema/ledger.ts'
 import { posts } from '../../../db/schema/posts.ts'
 import { events, webhooks } from '../../../db/schema/webhooks.ts'
 import { times } from '../../../jobs/durations.ts'
-import { doubt, postpone } from '../../../jobs/ledger/settle.ts'
+import { markUncertain, postpone } from '../../../jobs/ledger/settle.ts'
 import { until } from '../../processes.ts'
 import { worldWithOwner } from '../../server/web.ts'
 import { claimOne, intendOne, untilState } from '../../world.ts'
@@ -90,7 +90,7 @@ test('held with the channel that a person disconnects, and maybe out already: po
   const { id, channelId, becomes } = await listened('blind')
   const claimed = await claimOne(w.db, 'worker', id)
   await intendOne(w.db, claimed!, '{}')
-  await doubt(w.db, claimed!, 0, unknown, { outcome: 'unknown' })
+  await markUncertain(w.db, claimed!, 0, unknown, { outcome: 'unknown' })
   await w.db.update(deliveries).set({ state: 'scheduled', lookAt: null }).where(eq(deliveries.id, id))
   await w.api.channels.disconnect({ id: channelId, unsent: 'hold' })
   await becomes('post.needs_review')

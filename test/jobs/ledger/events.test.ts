@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { deliveries } from '../../../db/schema/ledger.ts'
 import { events, webhookDeliveries } from '../../../db/schema/webhooks.ts'
-import { tell, tellOfChannel } from '../../../jobs/ledger/events.ts'
+import { emit, emitChannelEvent } from '../../../jobs/ledger/events.ts'
 import { hold, recordPublished } from '../../../jobs/ledger/settle.ts'
 import { aDelivery } from '../../builders.ts'
 import { until } from '../../processes.ts'
@@ -48,7 +48,7 @@ test('a post is told of as edited, cancelled, failed, failed again after a retry
   const settled = async (channelId: string, state: 'failed' | 'needs_review') => {
     const isIt = sql`post_id = ${post.id} and channel_id = ${channelId}`
     await t.w.db.execute(sql`update deliveries set state = ${state}::delivery_state where ${isIt}`)
-    await t.w.db.transaction((tx) => tell(tx, t.w.organisationId, [post.id]))
+    await t.w.db.transaction((tx) => emit(tx, t.w.organisationId, [post.id]))
   }
   await settled(one, 'failed')
   expect(await typesSince()).toEqual([]) // the other has yet to go out
@@ -89,7 +89,7 @@ test('what arrives is what the document says of it', async () => {
   const { id } = await t.webhook()
   const channelId = await t.w.channel()
   await t.post({ channelIds: [channelId] })
-  await t.w.db.transaction((tx) => tellOfChannel(tx, t.w.organisationId, channelId, 'channel.connected'))
+  await t.w.db.transaction((tx) => emitChannelEvent(tx, t.w.organisationId, channelId, 'channel.connected'))
   await t.w.call('POST', `/webhooks/${id}/test`)
   await t.worker()
   const wanted = ['channel.connected', 'post.created', 'post.published', 'webhook.test']

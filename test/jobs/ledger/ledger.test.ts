@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { attempts, deliveries } from '../../../db/schema/ledger.ts'
 import { media, postMedia } from '../../../db/schema/media.ts'
-import { doubt, recordPublished } from '../../../jobs/ledger/settle.ts'
+import { markUncertain, recordPublished } from '../../../jobs/ledger/settle.ts'
 import { aDelivery } from '../../builders.ts'
 import { until } from '../../processes.ts'
 import { claimOne, deliveryOf, intendOne, untilState, type World, world } from '../../world.ts'
@@ -25,7 +25,7 @@ test('proof that comes late ends the attempt that was under way meanwhile as wel
   const id = await one('keyed')
   const first = await claimOne(w.db, 'first', id)
   expect(await intendOne(w.db, first!, '{}')).toBe(true)
-  await doubt(w.db, first!, 0, unknown, { outcome: 'unknown' })
+  await markUncertain(w.db, first!, 0, unknown, { outcome: 'unknown' })
   await w.db.update(deliveries).set({ state: 'scheduled', lookAt: null }).where(eq(deliveries.id, id))
   const second = await claimOne(w.db, 'second', id)
   expect(await intendOne(w.db, second!, '{}')).toBe(true)

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Db } from '../../../db/client.ts'
 import { releaseClaims } from '../../../jobs/ledger/ledger.ts'
 import { limit, pause, resume } from '../../../jobs/ledger/pause.ts'
-import { enrol, forgetDead } from '../../../jobs/monitoring/presence.ts'
+import { forgetDead, registerWorker } from '../../../jobs/monitoring/presence.ts'
 import { someDeliveries } from '../../builders.ts'
 import type { Behaviour } from '../../fake-network.ts'
 import { until } from '../../processes.ts'
@@ -78,12 +78,12 @@ test('claims on one network wait for each other only when the workers together c
   await limit(w.db, 'readable', 3)
   const ids = await due('readable', 4, 1)
   const claim = async (tx: Db, i: number) => (await claimOne(tx, 'a', ids[i]!)) !== null
-  await enrol(w.db, 'a', 2)
-  await enrol(w.db, 'b', 4)
+  await registerWorker(w.db, 'a', 2)
+  await registerWorker(w.db, 'b', 4)
   await w.db.transaction(async (tx) => {
     expect(await claim(tx, 0)).toBe(true)
     expect(await claim(w.db, 1)).toBe(true)
-    await enrol(w.db, 'c', 2)
+    await registerWorker(w.db, 'c', 2)
     expect(await claim(w.db, 2)).toBe(false)
   })
   await w.db.transaction(async (tx) => {
@@ -100,7 +100,7 @@ test('what a dead worker has left takes a place of its network, and no more', as
   await limit(w.db, 'readable', 2)
   const ids = await due('readable', 3, 1)
   const claim = async (owner: string, i: number) => (await claimOne(w.db, owner, ids[i]!)) !== null
-  await enrol(w.db, 'a', 4)
+  await registerWorker(w.db, 'a', 4)
   expect([await claim('dead', 0), await claim('a', 1), await claim('a', 2)]).toEqual([true, true, false])
   await forgetDead(w.db, ['a'])
   for (const owner of ['dead', 'a']) await releaseClaims(w.db, owner)

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { connect } from '../../../db/client.ts'
 import type { Deps } from '../../../jobs/deps.ts'
 import { times as productTimes } from '../../../jobs/durations.ts'
-import { doubt } from '../../../jobs/ledger/settle.ts'
-import { enrol, showPresence } from '../../../jobs/monitoring/presence.ts'
+import { markUncertain } from '../../../jobs/ledger/settle.ts'
+import { registerWorker, showPresence } from '../../../jobs/monitoring/presence.ts'
 import { beginSomeLooks } from '../../../jobs/publish/looks.ts'
 import { reap } from '../../../jobs/publish/reaper.ts'
 import { anOrganisation, someDeliveries } from '../../builders.ts'
@@ -39,14 +39,14 @@ async function woken(): Promise<string[]> {
 
 test('an outcome that becomes unknown wakes what is behind it, whoever sent it', async () => {
   const { ids, claimed } = await sendingOfSeveral('worker')
-  await doubt(w.db, claimed, 1000, error, { outcome: 'unknown' })
+  await markUncertain(w.db, claimed, 1000, error, { outcome: 'unknown' })
   expect((await woken()).toSorted()).toEqual([ids[1]!, `look:${ids[0]}`].toSorted())
   expect(await claimOne(w.db, 'another', ids[1]!)).toMatchObject({ id: ids[1] })
 })
 
 test('a send whose lease is over is taken over, and what is behind it is woken with that', async () => {
   const { db, end } = connect(w.site.databaseUrl, { connections: 1, name: 'test' })
-  await enrol(db, 'alive', 1)
+  await registerWorker(db, 'alive', 1)
   await showPresence(db, 'alive') // so that nobody looks for what a dead worker has left
   const { ids } = await sendingOfSeveral('alive')
   await w.db.execute(sql`update deliveries set lease_until = now() - interval '1 s' where lease_owner = 'alive'`)
@@ -60,12 +60,12 @@ test('a send whose lease is over is taken over, and what is behind it is woken w
 test('three unknown outcomes are all that a channel may have', async () => {
   const { channelId, ids, claimed } = await sendingOfSeveral('worker', 5)
   const isUnknown = { outcome: 'unknown' }
-  await doubt(w.db, claimed, 1000, error, isUnknown)
+  await markUncertain(w.db, claimed, 1000, error, isUnknown)
   for (const id of ids.slice(1, 3)) {
     const next = (await claimOne(w.db, 'worker', id))!
     await intendOne(w.db, next, '{}')
     expect(await claimOne(w.db, 'another', id)).toBeNull() // one is sent at a time
-    await doubt(w.db, next, 1000, error, isUnknown)
+    await markUncertain(w.db, next, 1000, error, isUnknown)
   }
   expect(await claimOne(w.db, 'worker', ids[3]!)).toBeNull()
   await w.db.execute(sql`
@@ -108,15 +108,15 @@ async function uncertain(
 }
 
 test('of the unknown outcomes of one channel, one is looked for at a time', async () => {
-  await enrol(w.db, 'reader', 1)
+  await registerWorker(w.db, 'reader', 1)
   const ids = await uncertain('readable', 1, { each: 3 })
   expect(await begin('reader', ids)).toEqual(['begun', 'elsewhere', 'elsewhere'])
   expect(await begin('another', ids)).toEqual(['nothing', 'elsewhere', 'elsewhere'])
 })
 
 test('all workers together have ten readings of a network under way, and those of one that is gone do not count', async () => {
-  await enrol(w.db, 'first', 1)
-  await enrol(w.db, 'second', 1)
+  await registerWorker(w.db, 'first', 1)
+  await registerWorker(w.db, 'second', 1)
   const ids = await uncertain('readable', 13)
   expect(await begin('first', ids.slice(0, 6))).toEqual(Array(6).fill('begun'))
   expect(await begin('second', ids.slice(6))).toEqual([...Array(4).fill('begun'), ...Array(3).fill('full')])
@@ -127,7 +127,7 @@ test('all workers together have ten readings of a network under way, and those o
 })
 
 test('while another organisation waits, an organisation that has three places leaves it the last three', async () => {
-  for (const owner of ['one', 'other']) await enrol(w.db, owner, 1)
+  for (const owner of ['one', 'other']) await registerWorker(w.db, owner, 1)
   const slow = await uncertain('readable', 12)
   expect(await begin('one', slow.slice(0, 8))).toEqual(Array(8).fill('begun')) // nobody else waits
   const theirs = await uncertain('readable', 4, await anOrganisation(w.db))

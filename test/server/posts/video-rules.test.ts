@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ChannelLimits } from '../../../db/schema/channels.ts'
-import { obstacles } from '../../../server/posts/post-checks.ts'
+import { validatePost } from '../../../server/posts/post-checks.ts'
 
 const video = { id: 'v', mime: 'video/mp4', bytes: 1000, alt: '', durationMs: 60_500 }
 
@@ -8,7 +8,7 @@ function faultsWith(limits: Partial<ChannelLimits>) {
   const most: ChannelLimits = { textLength: 500, textUnit: 'characters', mediaCount: 4, mediaTypes: ['video/mp4'] }
   const channel = { id: 'c', name: 'Ada', network: 'mastodon', status: 'active', limits: { ...most, ...limits } }
   const wanted = { content: 'x', date: null, channelIds: ['c'], mediaIds: ['v'], overrides: [] }
-  return obstacles(wanted, { now: new Date(), channels: [channel], media: [video] }, { date: true, onChannels: [] })
+  return validatePost(wanted, { now: new Date(), channels: [channel], media: [video] }, { date: true, onChannels: [] })
 }
 
 test('a video is held to what its channel takes of videos, not of images', () => {
