@@ -22,7 +22,7 @@ export type Member = {
   role: Role
 }
 
-/** What server/web/app.ts gives to every loader and action. */
+/** What server/web/pages.ts gives to every loader and action. */
 export type LoadContext = {
   api: Api
   member: Member | null
