@@ -1,11 +1,10 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Logger as QueueLogger, type Runner, run as runQueue, type TaskList, type WorkerEvents } from 'graphile-worker'
-import { type ClientBase, Pool, type PoolClient } from 'pg'
 import type { Logger } from 'pino'
+import { queuePool } from './queue-pool.ts'
 
 const PollMs = 1000 // the alarm makes it punctual
-const QueueConnections = 4 // the local queue fetches and completes in batches
 const LossHeardMs = 5000 // PostgreSQL announces the end of a session before it closes the socket
 const FetchedAhead = 200 // a wake-up is answered at once, so none waits here
 
@@ -55,32 +54,6 @@ export async function runTasks(
     await stop()
     throw error
   }
-}
-
-// A job that was fetched or done is no loss when PostgreSQL is killed. A connection that it ends must not end the process.
-function queuePool(connectionString: string, lost: (error: Error) => void): Pool {
-  const onConnect = (client: ClientBase) => client.query('set synchronous_commit = off') // waited for, and pgbouncer takes it
-  const pool = new Pool({ connectionString, application_name: 'punctual queue', max: QueueConnections, onConnect })
-  return pool.on('error', lost).on('connect', (client) => {
-    client.on('error', lost)
-    endAgainAfterDeadlock(client)
-  })
-}
-
-type Ask = (query: unknown, ...more: unknown[]) => Promise<unknown>
-
-// graphile-worker ends itself at the first deadlock that it loses while it writes down which jobs ended (https://github.com/graphile/worker/issues/636).
-// Whoever wakes several channels locks their jobs as well. The loser of a deadlock has changed nothing: the same again.
-function endAgainAfterDeadlock(client: PoolClient): void {
-  const ask = client.query.bind(client) as Ask
-  const again: Ask = (query, ...more) =>
-    ask(query, ...more).catch((error: { code?: string }) => {
-      if (error.code !== '40P01') throw error
-      return again(query, ...more)
-    })
-  const isOfEnded = (query: unknown) => /^(complete|fail)_job/.test((query as { name?: string }).name ?? '')
-  client.query = ((query: unknown, ...more: unknown[]) =>
-    isOfEnded(query) ? again(query, ...more) : ask(query, ...more)) as typeof client.query
 }
 
 function settings(concurrency: number, log: Logger) {
