@@ -38,6 +38,9 @@ const Uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 export const Id = z.string().transform((value) => (Uuid.test(value) ? value.toLowerCase() : NoSuchId))
 export const ById = z.strictObject({ id: Id })
 
+/** Of a procedure that the public API calls with nothing. Without an input it would not refuse a parameter. */
+export const Nothing = z.strictObject({}).default({})
+
 /** An ISO 8601 instant in UTC, fraction of 1 to 3 digits optional. */
 export const Instant = z
   .string()

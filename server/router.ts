@@ -1,4 +1,6 @@
+import type { z } from 'zod'
 import { activity } from './access/audit.ts'
+import type { Scope } from './access/scopes.ts'
 import { type Context, callerFactory, router } from './access/trpc.ts'
 import { account } from './accounts/account.ts'
 import { keys } from './accounts/api-keys.ts'
@@ -28,6 +30,14 @@ export const appRouter = router({
   requests,
   webhooks,
 })
+
+type Definition = { type: 'query' | 'mutation'; inputs: z.ZodType[]; meta?: { scope?: Scope } }
+
+/** What a procedure is, by its path in the router (`posts.create`): its kind, its inputs' schemas, and the scope that it needs. */
+export function definitionOf(path: string): Definition {
+  const procedures = appRouter._def.procedures as unknown as Record<string, { _def: Definition }>
+  return procedures[path]!._def
+}
 
 const createCaller = callerFactory(appRouter)
 

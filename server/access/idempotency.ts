@@ -15,16 +15,16 @@ const LeaseSeconds = 60
 type Caller = Pick<Context, 'db' | 'idempotency'> & { organisationId: string; actor: Actor }
 
 /**
- * Run `effect` in one transaction, and at most once for the request's Idempotency-Key, its owner and `route` in 24 h.
+ * Run `effect` in one transaction, and at most once for the request's Idempotency-Key, its owner and its route in 24 h.
  *
  * A key belongs to the organisation, whose API keys share it; one that an app sent, to the app in that organisation.
  * The same key and body gets the first answer again; key, effect and answer commit together, and a failure frees the key.
  * Throws `idempotency_key_reused` for another body, `idempotency_key_in_use` while the first is still running.
  */
-export async function once(caller: Caller, route: string, effect: (tx: Tx) => Promise<Post>): Promise<Post> {
+export async function once(caller: Caller, effect: (tx: Tx) => Promise<Post>): Promise<Post> {
   const { db, idempotency } = caller
   if (!idempotency) return db.transaction(effect)
-  const place = placeOf(caller, route, idempotency)
+  const place = placeOf(caller, idempotency)
   const first = await storedAnswer(db, place, idempotency)
   if (first !== null) return replayedPost(caller.actor, idempotency, first)
   return db.transaction(async (tx) => {
@@ -52,14 +52,10 @@ type Finish<T> = (tx: Tx, answer: T) => Promise<void>
  * while `effect` runs and ends by itself when its process does. `effect` calls `finish` in its last transaction; where
  * the lease was lost by then, that throws `idempotency_key_in_use` and nothing of it is done.
  */
-export async function onceWhileHeld<T>(
-  caller: Caller,
-  route: string,
-  effect: (finish: Finish<T>) => Promise<T>,
-): Promise<T> {
+export async function onceWhileHeld<T>(caller: Caller, effect: (finish: Finish<T>) => Promise<T>): Promise<T> {
   const { db, idempotency } = caller
   if (!idempotency) return effect(async () => {})
-  const place = placeOf(caller, route, idempotency)
+  const place = placeOf(caller, idempotency)
   const leaseToken = uuidv7()
   const first =
     (await storedAnswer(db, place, idempotency)) ?? (await leaseUnlessAnswered(db, place, idempotency, leaseToken))
@@ -84,7 +80,7 @@ export async function onceWhileHeld<T>(
 
 type Place = { organisationId: string; route: string; key: string }
 
-function placeOf({ organisationId, actor }: Caller, route: string, { key }: Idempotency): Place {
+function placeOf({ organisationId, actor }: Caller, { key, route }: Idempotency): Place {
   return { organisationId, route: actor.kind === 'app' ? `${route} by ${actor.id}` : route, key }
 }
 

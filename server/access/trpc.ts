@@ -22,8 +22,11 @@ export type Installation = {
   outbound: Outbound
 }
 
-/** The Idempotency-Key of a request with the SHA-256 of its body. `replayed` is set when its first answer was given again. */
-export type Idempotency = { key: string; bodyHash: Uint8Array; replayed: boolean }
+/**
+ * The Idempotency-Key of a request, the `route` that it is good for, and the SHA-256 of the body. `replayed` is set when
+ * its first answer was given again.
+ */
+export type Idempotency = { key: string; route: string; bodyHash: Uint8Array; replayed: boolean }
 
 /**
  * A file of an organisation that is on its way in. What it keeps free is free again when it is disposed, or a minute after

@@ -7,7 +7,7 @@ import { scopes } from '../access/scopes.ts'
 import { digest, hashPassword, mintToken, verifyPassword } from '../access/secrets.ts'
 import { authenticated, type Context, open, router, signedIn } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
-import { ById } from '../forms.ts'
+import { ById, Nothing } from '../forms.ts'
 import { forgetDevices, knownDevice, type NewDevice, rememberDevice } from './devices.ts'
 import { ChangePassword, SignIn, SignUp, UpdateAccount } from './forms.ts'
 import { requireHardToGuess } from './passwords.ts'
@@ -74,7 +74,7 @@ export const account = router({
   }),
 
   /** The credential's own view: whose it is and what it may do. */
-  whoami: authenticated.query(async ({ ctx: { db, actor, organisationId } }) => {
+  whoami: authenticated.input(Nothing).query(async ({ ctx: { db, actor, organisationId } }) => {
     const [organisation] = await db
       .select({ id: organisations.id, name: organisations.name })
       .from(organisations)

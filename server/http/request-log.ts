@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { pinoHttp } from 'pino-http'
 import { withoutParameters } from '../../db/log.ts'
+import { type Caller, stateOf } from './request-state.ts'
 
 /** A line in `log` for each request, under the id that its answer carries, with who asked and what went wrong. */
 export function requestLog(log: Logger) {
@@ -16,17 +17,11 @@ export function requestLog(log: Logger) {
   })
 }
 
-/**
- * Who asks is known: every line of the request from here on says so. `knownBy` is an actor, or an app that showed its
- * secret at an endpoint of OAuth; its organisation is then that of its makers.
- */
+/** Who asks is known: every line of the request from here on says so. */
 export function noteCaller(req: IncomingMessage, res: ServerResponse, caller: Caller): void {
-  ;(res as Answer).locals.caller = caller
+  stateOf(res).caller = caller
   req.log = req.log.child(whoIs(caller))
 }
-
-type Caller = { kind: 'member' | 'api_key' | 'app'; id: string; organisationId: string }
-type Answer = ServerResponse & { locals: { caller?: Caller; problem?: string } }
 
 function whoIs({ organisationId, kind, id }: Caller) {
   return { organisation: organisationId, [kind]: id }
@@ -40,7 +35,7 @@ const serializers = {
 }
 
 function customProps(_req: IncomingMessage, res: ServerResponse) {
-  const { caller, problem } = (res as Answer).locals
+  const { caller, problem } = stateOf(res)
   return { ...(caller && whoIs(caller)), problem }
 }
 

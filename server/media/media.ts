@@ -30,9 +30,7 @@ export const media = router({
   uploadFromUrl: needs('media:write')
     .input(UploadFromUrl)
     .mutation(({ ctx, input }) =>
-      onceWhileHeld<Media>(ctx, 'POST /media/upload-from-url', (finish) =>
-        fetchMedia(ctx, input.url, input.alt ?? '', finish),
-      ),
+      onceWhileHeld<Media>(ctx, (finish) => fetchMedia(ctx, input.url, input.alt ?? '', finish)),
     ),
 
   list: needs('media:read')

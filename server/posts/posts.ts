@@ -22,7 +22,7 @@ export const posts = router({
   create: needs('posts:write')
     .input(CreatePost)
     .mutation(({ ctx, input }) =>
-      once(ctx, 'POST /posts', async (tx): Promise<Post> => {
+      once(ctx, async (tx): Promise<Post> => {
         const { actor } = ctx
         const wanted = wantedIn(input)
         const isDraft = input.type === 'draft'
@@ -120,12 +120,12 @@ export const posts = router({
 
   retry: needs('posts:write')
     .input(PostById)
-    .mutation(({ ctx, input }) => once(ctx, `POST /posts/${input.id}/retry`, (tx) => retryPost(tx, ctx.actor, input))),
+    .mutation(({ ctx, input }) => once(ctx, (tx) => retryPost(tx, ctx.actor, input))),
 
   resolve: needs('posts:write')
     .input(Resolve)
     .mutation(({ ctx, input }) =>
-      once(ctx, `POST /posts/${input.id}/deliveries/${input.channelId}/resolve`, async (tx) => {
+      once(ctx, async (tx) => {
         const found = await lockDeliveries(tx, ctx.organisationId, input.id)
         const post = await readPost(tx, ctx.actor, input.id)
         const delivery = found.find(({ channelId }) => channelId === input.channelId)

@@ -14,6 +14,7 @@ import type { Installation } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
 import { addressOf } from '../http/client-address.ts'
 import { noteCaller } from '../http/request-log.ts'
+import { stateOf } from '../http/request-state.ts'
 
 type Request = express.Request
 type Response = express.Response
@@ -37,7 +38,7 @@ export async function authenticate(installation: Installation, req: Request, res
 /**
  * Whom a credential stands for; null when it is good for nothing. Counts the request, for the organisation or for the
  * address of a bad credential, and says in the answer's fields what is left. Past the limit it throws nothing:
- * `res.locals.isPastLimit` says so.
+ * the request's state says so.
  */
 export async function identify(
   { db, env }: Installation,
@@ -51,7 +52,7 @@ export async function identify(
   const quota =
     counted && quotaOf(holder ? 'organisation' : 'address', holder ? env.rateLimit : env.authRateLimit, counted)
   if (quota) res.set(fieldsOf(quota))
-  res.locals.isPastLimit = quota !== null && quota.remaining < 0
+  stateOf(res).isPastLimit = quota !== null && quota.remaining < 0
   return { actor: holder?.actor ?? null, quota }
 }
 

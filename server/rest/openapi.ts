@@ -1,10 +1,9 @@
-import type { z } from 'zod'
 import type { Env } from '../../db/env.ts'
 import { isWriting, type Scope, scopes } from '../access/scopes.ts'
 import { Problem } from '../answers.ts'
 import { Failure, type FailureCode, problemFrom } from '../errors.ts'
 import { Post } from '../posts/answers.ts'
-import { appRouter } from '../router.ts'
+import { definitionOf } from '../router.ts'
 import { scopeWords } from '../words.ts'
 import { webhooksOf } from './openapi-events.ts'
 import { type Json, named, type Schema, type Schemas, schemaOf, without } from './openapi-schemas.ts'
@@ -206,14 +205,6 @@ function inputOf({ does }: Route, schemas: Schemas): Schema {
 
 function scopeOf({ does }: Route): Scope | undefined {
   return does === null ? undefined : definitionOf(does).meta?.scope
-}
-
-function definitionOf(does: string): { inputs: z.ZodType[]; meta?: { scope?: Scope } } {
-  const procedures = appRouter._def.procedures as unknown as Record<
-    string,
-    { _def: { inputs: z.ZodType[]; meta?: { scope?: Scope } } }
-  >
-  return procedures[does]!._def
 }
 
 function bodyOf({ body, takes, example }: Route, schema: Schema, schemas: Schemas): Json | null {

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto'
+import { callTRPCProcedure, TRPCError } from '@trpc/server'
 import type express from 'express'
-import { type Actor, credentialIn } from '../access/actor.ts'
-import type { Scope } from '../access/scopes.ts'
-import { type Idempotency, type Installation, requireScope, type Upload } from '../access/trpc.ts'
+import { credentialIn } from '../access/actor.ts'
+import type { Idempotency, Installation, Upload } from '../access/trpc.ts'
 import type { Journal } from '../api-requests/write.ts'
 import { Failure, type Fault, problemFrom } from '../errors.ts'
 import { addressOf } from '../http/client-address.ts'
 import { untilGone } from '../http/leaving.ts'
 import { discardRest, readJson } from '../http/request-body.ts'
+import { stateOf } from '../http/request-state.ts'
 import { receiveFile, UploadPace } from '../media/receive-file.ts'
 import { beginUpload } from '../media/uploads.ts'
-import { apiFor, appRouter } from '../router.ts'
+import { appRouter, definitionOf } from '../router.ts'
 import { authenticate, identify } from './caller.ts'
 import { documentAnswer } from './openapi-http.ts'
 import { pathAsSent, routeOf } from './route.ts'
@@ -43,14 +44,26 @@ async function answer({ sendDocument, ...installation }: Api, req: Request, res:
   const { does } = route
   if (does === null) return sendDocument(req, res)
   const actor = await authenticate(installation, req, res)
-  requireScopeOf(does, actor, res)
-  await using upload = route.body === 'file' ? beginUpload(installation, actor.organisationId) : null
-  await using body = await readBody(installation, route, req, upload)
-  const input = { ...inputOf(route, params, queryOf(req), body.value), ...(route.ifMatch ? ifMatchOf(req) : {}) }
-  const idempotency = route.idempotent ? idempotencyOf(req, body.digested) : null
+  await using bodies = new AsyncDisposableStack()
+  const upload = route.body === 'file' ? bodies.use(beginUpload(installation, actor.organisationId)) : null
+  const idempotency = route.idempotent ? idempotencyOf(req) : null
   const caller = { actor, log: req.log, address: addressOf(req), untilGone: () => untilGone(req, res) }
-  const context = { ...installation, ...caller, idempotency, upload }
-  const output = await procedureOf(apiFor(context), does)(input)
+  const { type, meta } = definitionOf(does)
+  stateOf(res).scope = meta?.scope
+  const output = await callTRPCProcedure({
+    router: appRouter,
+    path: does,
+    type,
+    ctx: { ...installation, ...caller, idempotency, upload },
+    // The procedure asks for its input once the credential has the scope: until then no body is read.
+    getRawInput: async () => {
+      const body = bodies.use(await readBody(installation, route, req, upload))
+      if (idempotency) completeIdempotency(idempotency, body.digested)
+      return { ...inputOf(route, params, queryOf(req), body.value), ...(route.ifMatch ? ifMatchOf(req) : {}) }
+    },
+    signal: undefined,
+    batchIndex: 0,
+  })
   if (idempotency?.replayed) res.set('Idempotent-Replayed', 'true')
   send(installation, req, res, route, output)
 }
@@ -72,7 +85,7 @@ function noteAtEnd(journal: Journal, req: Request, res: Response): void {
   const at = new Date()
   const start = performance.now()
   res.once('close', () => {
-    const actor = res.locals.caller as Actor | undefined
+    const { caller: actor, problem, isPastLimit } = stateOf(res)
     if (!actor) return
     const isAnswered = res.writableFinished
     const call = {
@@ -80,9 +93,9 @@ function noteAtEnd(journal: Journal, req: Request, res: Response): void {
       ...{ credentialKind: actor.kind, credentialId: actor.id, credentialName: actor.name },
       status: isAnswered ? res.statusCode : CallerGone,
       durationMs: Math.round(performance.now() - start),
-      problem: isAnswered ? ((res.locals.problem as string | undefined) ?? null) : null,
+      problem: isAnswered ? (problem ?? null) : null,
     }
-    journal.note(call, res.locals.isPastLimit === true)
+    journal.note(call, isPastLimit === true)
   })
 }
 
@@ -92,13 +105,6 @@ function setCommonHeaders(res: Response): void {
     'Access-Control-Expose-Headers': exposed,
     'Cache-Control': 'no-store',
   })
-}
-
-function requireScopeOf(does: string, actor: Actor, res: Response): void {
-  const procedures = appRouter._def.procedures as unknown as Record<string, { _def: { meta?: { scope?: Scope } } }>
-  const scope = procedures[does]?._def.meta?.scope
-  res.locals.scope = scope
-  if (scope) requireScope(actor, scope)
 }
 
 type Body = AsyncDisposable & { value: unknown; digested: Uint8Array }
@@ -169,17 +175,17 @@ function refuseAny(errors: Fault[]): void {
   if (errors.length > 0) throw new Failure('invalid_request', { errors })
 }
 
-function idempotencyOf(req: Request, bodyHash: Uint8Array): Idempotency | null {
-  const key = req.headers['idempotency-key']
+function idempotencyOf(req: Request): Idempotency | null {
+  const key = req.get('idempotency-key')
   if (key === undefined) return null
-  if (typeof key !== 'string' || key.length < 1 || key.length > 255)
-    throw new Failure('invalid_request', { detail: 'Idempotency-Key must have 1 to 255 characters.' })
-  return { key, bodyHash, replayed: false }
+  return { key, route: `${req.method} ${req.path.toLowerCase()}`, bodyHash: new Uint8Array(), replayed: false }
 }
 
-function procedureOf(api: ReturnType<typeof apiFor>, does: string): (input: unknown) => Promise<unknown> {
-  const [noun, verb] = does.split('.') as [string, string]
-  return (api as unknown as Record<string, Record<string, (input: unknown) => Promise<unknown>>>)[noun]![verb]!
+function completeIdempotency(idempotency: Idempotency, bodyHash: Uint8Array): void {
+  const { length } = idempotency.key
+  if (length < 1 || length > 255)
+    throw new Failure('invalid_request', { detail: 'Idempotency-Key must have 1 to 255 characters.' })
+  idempotency.bodyHash = bodyHash
 }
 
 function send({ env }: Installation, req: Request, res: Response, route: Route, output: unknown): void {
@@ -201,18 +207,23 @@ function nextPage(baseUrl: string, req: Request, cursor: string): string {
 /** Answer `error` as application/problem+json (RFC 9457). What is our own fault goes to the log, and only there. */
 export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, res: Response, error: unknown): void {
   if (res.writableEnded) return // it waited too long, and was told so (waiting.ts)
-  if (error === req.errored) return void hangUp(req, res)
+  if (isBrokenOff(error, req)) return void hangUp(req, res)
   const { status, code, title, detail, errors, retryAfterSeconds } = problemFrom(error)
-  res.locals.problem = code
+  stateOf(res).problem = code
   if (status >= 500) req.log.error({ err: error }, 'request failed')
   if (res.headersSent) return void res.destroy()
   if (status === 401) res.set('WWW-Authenticate', challenge(env.baseUrl, req))
-  if (code === 'insufficient_scope') res.set('WWW-Authenticate', scopeChallenge(res.locals.scope))
+  if (code === 'insufficient_scope') res.set('WWW-Authenticate', scopeChallenge(stateOf(res).scope!))
   if (retryAfterSeconds !== null) res.set('Retry-After', String(retryAfterSeconds))
   const type = `${env.appUrl}/docs/errors#${code}`
   const body = { type, title, status, detail, code, requestId: req.id, errors }
   if (!req.complete) discardRest(req)
   res.status(status).type('application/problem+json').end(JSON.stringify(body))
+}
+
+// The procedure asks for the body, and tRPC wraps what it meets there.
+function isBrokenOff(error: unknown, { errored }: Request): boolean {
+  return errored !== null && (error === errored || (error instanceof TRPCError && error.cause === errored))
 }
 
 // The body broke off: nobody is there to be answered, and nothing of ours failed.
@@ -227,6 +238,6 @@ function challenge(baseUrl: string, req: Request): string {
 }
 
 // RFC 6750 §3.1
-function scopeChallenge(scope: Scope): string {
+function scopeChallenge(scope: string): string {
   return `Bearer realm="punctual", error="insufficient_scope", scope="${scope}"`
 }

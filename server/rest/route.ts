@@ -1,5 +1,6 @@
 import type express from 'express'
 import { Failure } from '../errors.ts'
+import { stateOf } from '../http/request-state.ts'
 import { Prefix, type Route, routes } from './routes.ts'
 
 type Request = express.Request
@@ -8,7 +9,7 @@ export type Routed = { route: Route; params: Record<string, string> }
 
 /**
  * Which route of the public API a request asks for, and what its path names; or the refusal of a path or method that
- * there is not. Sets `Allow` and what a preflight asks, and `res.locals.route` for the metrics. It reads nothing but the
+ * there is not. Sets `Allow` and what a preflight asks, and the route's name for the metrics. It reads nothing but the
  * request's first line.
  */
 export function routeOf(req: Request, res: Response): Routed | Failure {
@@ -23,7 +24,7 @@ export function routeOf(req: Request, res: Response): Routed | Failure {
   // A literal path comes before one with a parameter: /media/upload-from-url is no media id.
   const fewest = Math.min(...matches.map(({ params }) => Object.keys(params).length))
   const candidates = matches.filter(({ params }) => Object.keys(params).length === fewest)
-  res.locals.route = Prefix + candidates[0]!.route.path // for the metrics
+  stateOf(res).route = Prefix + candidates[0]!.route.path // for the metrics
   const method = req.method === 'HEAD' ? 'GET' : req.method
   const methods = candidates.flatMap(({ route }) =>
     route.method === 'get' ? ['GET', 'HEAD'] : [route.method.toUpperCase()],

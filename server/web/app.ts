@@ -9,6 +9,7 @@ import type { Journal } from '../api-requests/write.ts'
 import { Failure, problemFrom } from '../errors.ts'
 import { warnOfProxy } from '../http/client-address.ts'
 import { requestLog } from '../http/request-log.ts'
+import { stateOf } from '../http/request-state.ts'
 import { isOAuthEndpoint, oauthEndpoints, openerPolicy, sendFailure } from '../oauth/endpoints.ts'
 import { rest, sendProblem } from '../rest/rest.ts'
 import { sendFile, takeFile } from './files.ts'
@@ -67,7 +68,7 @@ export function createApp(serving: Serving): express.Express {
 }
 
 function nameStatic(res: express.Response): void {
-  res.locals.route = 'static'
+  stateOf(res).route = 'static'
 }
 
 const WaitMs = 300_000 // Node's own bound, which the server's had to give up for files
@@ -140,7 +141,7 @@ function isOurSpelling(target: string): boolean {
 }
 
 function withNonce(_req: express.Request, res: express.Response, next: express.NextFunction): void {
-  res.locals.nonce = mintToken()
+  stateOf(res).nonce = mintToken()
   next()
 }
 
@@ -151,7 +152,7 @@ function securityHeaders({ env }: Installation): express.RequestHandler {
       useDefaults: false,
       directives: {
         defaultSrc: ["'self'"],
-        scriptSrc: ["'self'", (_req, res) => `'nonce-${(res as express.Response).locals.nonce}'`],
+        scriptSrc: ["'self'", (_req, res) => `'nonce-${stateOf(res).nonce}'`],
         imgSrc: ["'self'", 'data:', 'blob:'],
         objectSrc: ["'none'"],
         baseUri: ["'none'"],

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { matchRoutes } from '@remix-run/react'
 import { Histogram, type Registry } from 'prom-client'
 import { type Measured, processMetrics } from '../../jobs/monitoring/metrics.ts'
+import { stateOf } from '../http/request-state.ts'
 import { Prefix, routes } from '../rest/routes.ts'
 
 /** Remix's table of its routes, by their ids. */
@@ -9,7 +10,7 @@ type Page = { id: string; parentId?: string; path?: string; index?: boolean; mod
 type PageRoutes = Record<string, Page | undefined>
 type Tree = Parameters<typeof matchRoutes>[0]
 
-/** `watch` is Express' middleware; it comes first. What is no Express route of its own says its name in `res.locals.route`. */
+/** `watch` is Express' middleware; it comes first. What is no Express route of its own says its name in the request's state. */
 export type WebMetrics = {
   registry: Registry
   watch: (req: IncomingMessage, res: ServerResponse, next: () => void) => void
@@ -36,7 +37,7 @@ export function webMetrics(measured: Measured, pages: PageRoutes): WebMetrics {
   const watch: WebMetrics['watch'] = (req, res, next) => {
     const begun = performance.now()
     res.once('close', () => {
-      const route = routeOf(req as Routed, res as Named, tree)
+      const route = routeOf(req as Routed, res, tree)
       if (route === '/livez' || route === '/readyz') return
       const method = methods.includes(req.method ?? '') ? req.method! : 'other'
       const status = `${Math.floor((res.writableFinished ? res.statusCode : CallerGone) / 100)}xx`
@@ -79,11 +80,11 @@ function patternOf({ path, parentId }: Page, pages: PageRoutes): string {
 }
 
 type Routed = IncomingMessage & { originalUrl: string; route?: { path: string } }
-type Named = ServerResponse & { locals: { route?: string } }
 
 // Never the path itself: whoever scans for holes would make a series of each.
-function routeOf({ originalUrl, route }: Routed, { locals }: Named, pages: Tree): string {
-  if (locals.route) return locals.route
+function routeOf({ originalUrl, route }: Routed, res: ServerResponse, pages: Tree): string {
+  const named = stateOf(res).route
+  if (named) return named
   if (!route) return 'unknown'
   return route.path === '*' ? pageOf(originalUrl, pages) : route.path
 }

@@ -6,6 +6,7 @@ import { openGuides } from '../guides/guides.ts'
 import { addressOf } from '../http/client-address.ts'
 import { FormPace, PicturePace } from '../http/request-body.ts'
 import { noteCaller } from '../http/request-log.ts'
+import { stateOf } from '../http/request-state.ts'
 import { type Reference, reference } from '../rest/reference.ts'
 import { apiFor } from '../router.ts'
 import { type FormBounds, formForPage, type PageForm } from './page-form.ts'
@@ -102,7 +103,7 @@ async function loadContext(
     api: apiFor(context),
     member,
     query: /\?(.*)/s.exec(req.url)?.[1] ?? '',
-    nonce: res.locals.nonce as string,
+    nonce: stateOf(res).nonce!,
     requestId: String(req.id),
     appUrl: env.appUrl,
     baseUrl: env.baseUrl,
