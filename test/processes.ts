@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { FakeNetwork } from './fake-network.ts'
 import { freePort } from './port.ts'
+import type { FakeNetwork } from './stand-ins/fake-network.ts'
 import type { DieAt } from './worker.ts'
 
 const Root = resolve(import.meta.dirname, '..')

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { testDatabase } from './database.ts'
+import { testDatabase } from './postgres/database.ts'
 import { type Site, type Started, startWeb, startWorker, testSite } from './processes.ts'
 
 const Root = resolve(import.meta.dirname, '..')

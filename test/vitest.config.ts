@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.{ts,tsx}'],
     exclude: ['test/peers/**', 'test/clients/**'], // commands of their own
-    globalSetup: 'test/postgres.setup.ts',
+    globalSetup: 'test/postgres/setup.ts',
     setupFiles: 'test/setup.ts',
     reporters: [new Counts()],
     maxWorkers: 2, // each file has a database of its own and real processes beside it

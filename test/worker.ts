@@ -4,7 +4,7 @@ import { scaledTimes } from '../jobs/durations.ts'
 import { failStart, run } from '../jobs/index.ts'
 import { type Network, PublishError } from '../jobs/networks/network.ts'
 import { networks as realNetworks } from '../jobs/networks/registry.ts'
-import { type FakeNetwork, fakeNetwork } from './fake-network.ts'
+import { type FakeNetwork, fakeNetwork } from './stand-ins/fake-network.ts'
 
 /** Where a worker ends, or is frozen, by its own hand: the `nth` time that it comes to the point. */
 export type DieAt = { point: Point; nth?: number; signal?: 'SIGKILL' | 'SIGSTOP' }

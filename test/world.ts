@@ -5,9 +5,9 @@ import { times } from '../jobs/durations.ts'
 import { claimHeads, putAside } from '../jobs/ledger/claim.ts'
 import { type Claimed, intend } from '../jobs/ledger/ledger.ts'
 import { aChannel, aDelivery, anOrganisation } from './builders.ts'
-import { testDatabase } from './database.ts'
-import { type FakeNetwork, kinds, startFakeServer } from './fake-network.ts'
+import { testDatabase } from './postgres/database.ts'
 import { type Started, startWorker, testSite, until, type WorkerWay } from './processes.ts'
+import { type FakeNetwork, kinds, startFakeServer } from './stand-ins/fake-network.ts'
 
 type WorldWay = {
   /** Instead of one on the PostgreSQL of all tests. `url`, if another way leads there, is what the processes are given. */

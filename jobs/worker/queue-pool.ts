@@ -19,7 +19,7 @@ export function queuePool(connectionString: string, lost: (error: Error) => void
 type Connected = Parameters<Parameters<Pool['connect']>[0]>
 
 // When graphile-worker stops while the connection that it listens on ends, it releases that twice. pg throws then where nobody
-// catches it, and the process ends (seen in test/faults/isolation.test.ts, of graphile-worker 0.18.0).
+// catches it, and the process ends (seen in test/faults/database/isolation.test.ts, of graphile-worker 0.18.0).
 function releaseOnce(pool: Pool): void {
   const connect = pool.connect.bind(pool)
   const once = (release: Connected[2]): Connected[2] => {

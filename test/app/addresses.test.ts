@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Flow, openFlow, queryFor } from '../oauth/flow.ts'
 import { aBrowser } from '../server/browser.ts'
+import { type Flow, openFlow, queryFor } from '../server/oauth/flow.ts'
 
 let f: Flow
 let browser: ReturnType<typeof aBrowser>

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type BrowserContextOptions, chromium, type Page } from '@playwright/test'
 import { beforeEach, expect } from 'vitest'
-import { testDatabase } from '../database.ts'
+import { testDatabase } from '../postgres/database.ts'
 import { type Site, startWeb, startWorker, testSite } from '../processes.ts'
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', chromium.executablePath()]

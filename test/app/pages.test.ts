@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aChannel, aDelivery } from '../builders.ts'
 import { type BrowserSite, browserSite, connectFeed, signUp, withChromium } from './browser.ts'
-import { documentationPaths } from './documentation.ts'
+import { documentationPaths } from './docs/documentation.ts'
 
 const looks = [
   { colorScheme: 'light', width: 390 },

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Figure, quantile } from './figures.ts'
+import { bareLateness } from './floors/queue.ts'
 import { type Published, publish } from './publishing.ts'
-import { bareLateness } from './queue.ts'
 import type { Settings } from './run.ts'
 import type { Site, Stage } from './stage.ts'
 

@@ -1,7 +1,7 @@
 import { hashPassword } from '../../server/access/secrets.ts'
 import { createAccount, createOrganisation } from '../../server/accounts/account.ts'
 import { createKey } from '../../server/accounts/api-keys.ts'
-import { fillOrganisation } from '../many-posts.ts'
+import { fillOrganisation } from '../postgres/many-posts.ts'
 import { type Figure, quantile } from './figures.ts'
 import type { Settings } from './run.ts'
 import { openSite, type Site, type Stage, startWeb } from './stage.ts'

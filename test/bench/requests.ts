@@ -23,7 +23,7 @@ export async function requests(stage: Stage, { runs, loadMs, say }: Settings): P
   const origins = { web: site.appUrl, bare: `http://127.0.0.1:${port}` }
   const servers = [
     await startWeb(site),
-    await start(site, ['test/bench/bare.ts'], { PORT: port }, `${origins.bare}/readyz`),
+    await start(site, ['test/bench/floors/bare.ts'], { PORT: port }, `${origins.bare}/readyz`),
   ]
   const figures: Figure[] = []
   try {

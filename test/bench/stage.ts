@@ -6,9 +6,9 @@ import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 import type { Db } from '../../db/client.ts'
 import { variablesWith } from '../../db/env.ts'
-import { startCluster } from '../cluster.ts'
-import { testDatabase } from '../database.ts'
 import { freePort } from '../port.ts'
+import { startCluster } from '../postgres/cluster.ts'
+import { testDatabase } from '../postgres/database.ts'
 import { type Site as Installed, testSite, until } from '../processes.ts'
 
 const Root = resolve(import.meta.dirname, '../..')

@@ -1,9 +1,9 @@
 import type { Figure } from './figures.ts'
+import { bareQueue } from './floors/queue.ts'
+import { bareStatements } from './floors/statements.ts'
 import { publish, secondsOf } from './publishing.ts'
-import { bareQueue } from './queue.ts'
 import type { Settings } from './run.ts'
 import type { Stage } from './stage.ts'
-import { bareStatements } from './statements.ts'
 
 const Concurrency = 50
 const DelayMs = 200

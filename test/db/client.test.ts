@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, type Db, isDatabaseAway, sqlStateOf, type Tx, unbounded } from '../../db/client.ts'
-import { testDatabase } from '../database.ts'
+import { testDatabase } from '../postgres/database.ts'
 import { until } from '../processes.ts'
 
 test('a connection is kept for good, and with it the locks of its session', async () => {

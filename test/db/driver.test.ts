@@ -3,7 +3,7 @@ import { type AddressInfo, connect as connectTo, createServer, type Socket } fro
 import { type SQL, sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { connect, type Db, sqlStateOf } from '../../db/client.ts'
-import { testDatabase } from '../database.ts'
+import { testDatabase } from '../postgres/database.ts'
 import { until } from '../processes.ts'
 
 // What the driver does when a statement that is prepared on a connection no longer fits the database

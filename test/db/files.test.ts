@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { FileNotFound, type Files } from '../../db/files/files.ts'
 import { localFiles } from '../../db/files/local.ts'
 import { s3Files } from '../../db/files/s3.ts'
-import { type S3, startS3 } from '../s3.ts'
+import { type S3, startS3 } from '../stand-ins/s3.ts'
 
 let dataDir: string
 let s3: S3

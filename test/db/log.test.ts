@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { withoutParameters } from '../../db/log.ts'
-import { testDatabase } from '../database.ts'
+import { testDatabase } from '../postgres/database.ts'
 
 test('a query that fails is logged without what it was called with', async () => {
   const { db, end } = await testDatabase()

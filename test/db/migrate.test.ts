@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../db/client.ts'
 import { isMigrated, migrate } from '../../db/migrate.ts'
-import { testDatabase } from '../database.ts'
+import { testDatabase } from '../postgres/database.ts'
 
 let database: Awaited<ReturnType<typeof testDatabase>>
 let empty: ReturnType<typeof connect>

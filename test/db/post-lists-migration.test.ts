@@ -8,8 +8,8 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { connect, type Db, unbounded } from '../../db/client.ts'
 import { migrate } from '../../db/migrate.ts'
 import { checkInvariants } from '../../jobs/ledger/invariants.ts'
-import { testDatabase } from '../database.ts'
-import { fillOrganisation } from '../many-posts.ts'
+import { testDatabase } from '../postgres/database.ts'
+import { fillOrganisation } from '../postgres/many-posts.ts'
 import { until } from '../processes.ts'
 
 // Migration 0015 on a database that the version before has filled. POSTS=100000 says how long it takes for so many.

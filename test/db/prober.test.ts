@@ -2,9 +2,9 @@ import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Connection, connect } from '../../db/client.ts'
 import { type Prober, startProber } from '../../db/prober.ts'
-import { testDatabase } from '../database.ts'
-import { aDoor } from '../door.ts'
+import { testDatabase } from '../postgres/database.ts'
 import { until } from '../processes.ts'
+import { aDoor } from '../stand-ins/door.ts'
 
 const times = { everyMs: 50, answerMs: 300, replaceMs: 500, stuckMs: 1000 }
 

@@ -8,9 +8,9 @@ import { join, resolve } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { aChannel, anOrganisation } from '../builders.ts'
-import { testDatabase } from '../database.ts'
-import { aDoor } from '../door.ts'
-import { startS3 } from '../s3.ts'
+import { testDatabase } from '../postgres/database.ts'
+import { aDoor } from '../stand-ins/door.ts'
+import { startS3 } from '../stand-ins/s3.ts'
 
 // A process that cannot start says why in one line, whichever it is.
 
@@ -51,7 +51,7 @@ async function saidBy(script: string, settings: Record<string, string>, args: st
 test.each(['server/index.ts', 'jobs/index.ts', 'server/run/start.ts'])(
   '%s refuses a driver that was installed without its patch',
   async (script) => {
-    const without = join(import.meta.dirname, '../without-patch.js')
+    const without = join(import.meta.dirname, 'without-patch.js')
     expect(await saidBy('--import', {}, [without, script])).toMatch(/^The database driver .*npx patch-package.*\n$/)
   },
 )

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deliveries } from '../../db/schema/ledger.ts'
 import { posts } from '../../db/schema/posts.ts'
 import { aChannel, anOrganisation } from '../builders.ts'
-import { testDatabase } from '../database.ts'
+import { testDatabase } from '../postgres/database.ts'
 import { type Site, type Started, startWeb, testSite, until } from '../processes.ts'
 import { type Answer, callApi } from '../server/web.ts'
-import { hold, makeHoldable } from './hold.ts'
+import { hold, makeHoldable } from './database/hold.ts'
 
 let database: Awaited<ReturnType<typeof testDatabase>>
 let site: Site

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Point } from '../../jobs/deps.ts'
-import { type Kind, kinds } from '../fake-network.ts'
 import { type Started, until, type WorkerWay } from '../processes.ts'
+import { type Kind, kinds } from '../stand-ins/fake-network.ts'
 import type { World } from '../world.ts'
-import { hold, makeHoldable, type Step } from './hold.ts'
+import { hold, makeHoldable, type Step } from './database/hold.ts'
 import { assertInvariants } from './invariants.ts'
 import { endOf, leasesOf, oneOfEach, ownWorld, untilEnded, untilFrozen, untilTakenUp } from './play.ts'
 

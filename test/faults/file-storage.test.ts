@@ -5,10 +5,10 @@ import { memberships } from '../../db/schema/accounts.ts'
 import { deliveries } from '../../db/schema/ledger.ts'
 import { media } from '../../db/schema/media.ts'
 import { aKeyOfAllScopes } from '../builders.ts'
-import { aDoor } from '../door.ts'
 import { startWeb, until } from '../processes.ts'
-import { type S3, startS3 } from '../s3.ts'
 import { callApi, expectProblem } from '../server/web.ts'
+import { aDoor } from '../stand-ins/door.ts'
+import { type S3, startS3 } from '../stand-ins/s3.ts'
 import { deliveryOf, untilPublished, type World, world } from '../world.ts'
 
 // The bucket is away while the database is there: nobody is told that it is the database.

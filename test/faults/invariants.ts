@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../db/client.ts'
 import { checkInvariants } from '../../jobs/ledger/invariants.ts'
-import type { Received } from '../fake-network.ts'
+import type { Received } from '../stand-ins/fake-network.ts'
 import type { World } from '../world.ts'
 
 // The invariants of docs/faults.md, from what the fake network saw and what the database says.

@@ -3,8 +3,8 @@ import { sql } from 'drizzle-orm'
 import type { TestContext } from 'vitest'
 import type { Db } from '../../db/client.ts'
 import { someDeliveries } from '../builders.ts'
-import { type Kind, kinds } from '../fake-network.ts'
 import { until } from '../processes.ts'
+import { type Kind, kinds } from '../stand-ins/fake-network.ts'
 import { deliveryOf, statesOf, type World, world } from '../world.ts'
 
 /** A world of one test's own, so that tests of a file can run beside one another. */

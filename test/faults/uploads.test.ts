@@ -8,7 +8,7 @@ import { media, postMedia } from '../../db/schema/media.ts'
 import { aChannel, aDelivery } from '../builders.ts'
 import { anImage } from '../jobs/networks/content.ts'
 import { fakeMastodon } from '../jobs/networks/mastodon/mastodon.fake.ts'
-import type { Fate } from '../jobs/networks/scripted.ts'
+import type { Fate } from '../jobs/networks/scripted-server.ts'
 import { until } from '../processes.ts'
 import { attemptsOf, deliveryOf, untilState, type World, world } from '../world.ts'
 

@@ -9,10 +9,10 @@ import { showPresence } from '../../jobs/monitoring/presence.ts'
 import type { Api } from '../../server/router.ts'
 import { install } from '../../server/run/installation.ts'
 import { aChannel, anOrganisation, someDeliveries } from '../builders.ts'
-import { testDatabase } from '../database.ts'
-import { fakeNetwork } from '../fake-network.ts'
+import { testDatabase } from '../postgres/database.ts'
 import { testSite } from '../processes.ts'
 import { apiAs, memberWith } from '../server/web.ts'
+import { fakeNetwork } from '../stand-ins/fake-network.ts'
 import { openRows } from './rows.ts'
 
 // Where the model is played: the real ledger and the real statements, in one transaction whose now() stands still. Time

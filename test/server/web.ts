@@ -9,7 +9,7 @@ import type { Installation } from '../../server/access/trpc.ts'
 import { type Api, apiFor } from '../../server/router.ts'
 import { install } from '../../server/run/installation.ts'
 import { aChannel, aKeyOfAllScopes, anOrganisation } from '../builders.ts'
-import { testDatabase } from '../database.ts'
+import { testDatabase } from '../postgres/database.ts'
 import { startWeb, testSite } from '../processes.ts'
 import { type World, world } from '../world.ts'
 

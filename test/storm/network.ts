@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Answer, type Received, startFakeServer } from '../fake-network.ts'
+import { type Answer, type Received, startFakeServer } from '../stand-ins/fake-network.ts'
 import type { Chance } from './chance.ts'
 
 /** What became of one send: whether the network has it, and whether it said that it does not. */

@@ -3,7 +3,7 @@ import type { Db } from '../../db/client.ts'
 import { isDatabaseAway } from '../../db/client.ts'
 import { Failure } from '../../server/errors.ts'
 import type { Api } from '../../server/router.ts'
-import type { Shown } from '../fake-network.ts'
+import type { Shown } from '../stand-ins/fake-network.ts'
 import type { Chance } from './chance.ts'
 
 /** A text that was asked for, and when it was to go out. `since`: when a person was told that it stands; null: nobody was. */

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../db/client.ts'
 import { checkInvariants } from '../../jobs/ledger/invariants.ts'
-import type { Received, Shown } from '../fake-network.ts'
+import type { Received, Shown } from '../stand-ins/fake-network.ts'
 import type { Fate } from './network.ts'
 import type { Post, Told } from './people.ts'
 

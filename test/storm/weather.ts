@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { type Db, isDatabaseAway } from '../../db/client.ts'
 import { variablesWith } from '../../db/env.ts'
-import type { Cluster } from '../cluster.ts'
-import type { FakeNetwork } from '../fake-network.ts'
+import type { Cluster } from '../postgres/cluster.ts'
 import type { Site } from '../processes.ts'
+import type { FakeNetwork } from '../stand-ins/fake-network.ts'
 import type { Chance } from './chance.ts'
 
 /** What befalls workers and the database. `counts` says how often. */

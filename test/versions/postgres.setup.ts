@@ -4,8 +4,8 @@ import { promisify } from 'node:util'
 import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
 import { findPostgres, type Postgres } from '../../db/embedded/postgres.ts'
-import { findDebianPostgres } from '../debian-postgres.ts'
-import { provideCluster, teardown } from '../postgres.setup.ts'
+import { findDebianPostgres } from '../postgres/debian.ts'
+import { provideCluster, teardown } from '../postgres/setup.ts'
 
 export { teardown }
 

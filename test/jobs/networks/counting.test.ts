@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ChannelLimits } from '../../../db/schema/channels.ts'
 import { mastodon } from '../../../jobs/networks/mastodon/mastodon.ts'
 import { excessOf, lengthOf } from '../../../jobs/networks/text.ts'
-import { outboundToLoopback } from './contract.ts'
+import { outboundToLoopback } from './http-contract.ts'
 import { type FakeMastodon, fakeMastodon } from './mastodon/mastodon.fake.ts'
 import { registrationsInMemory } from './mastodon/registrations.ts'
 

@@ -6,11 +6,11 @@ import { originOf } from '../../../jobs/networks/origin.ts'
 import { plainReason, retryAtOf, WebAddress } from '../../../jobs/networks/verdict.ts'
 import { type FakePds, fakePds } from './bluesky/bluesky.fake.ts'
 import { anImage } from './content.ts'
-import { outboundToLoopback, verdictOf } from './contract.ts'
 import { AnswerBytes, costsLittle, dearest, hostileBodies, ListBytes, turnsOften } from './hostile.ts'
+import { outboundToLoopback, verdictOf } from './http-contract.ts'
 import { find, lost, type MastodonStand, stand } from './mastodon/mastodon.stand.ts'
 import { registrationsInMemory } from './mastodon/registrations.ts'
-import type { Fate, Scripted } from './scripted.ts'
+import type { Fate, Scripted } from './scripted-server.ts'
 
 afterAll(() => void process.stdout.write(`the dearest hostile answer: ${dearest.ms} ms (${dearest.name})\n`))
 

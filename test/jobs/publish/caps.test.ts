@@ -6,8 +6,8 @@ import { releaseClaims } from '../../../jobs/ledger/ledger.ts'
 import { limit, pause, resume } from '../../../jobs/ledger/pause.ts'
 import { forgetDead, registerWorker } from '../../../jobs/monitoring/presence.ts'
 import { someDeliveries } from '../../builders.ts'
-import type { Behaviour } from '../../fake-network.ts'
 import { until } from '../../processes.ts'
+import type { Behaviour } from '../../stand-ins/fake-network.ts'
 import { claimOne, deliveryOf, intendOne, statesOf, untilPublished, type World, world } from '../../world.ts'
 
 let w: World

@@ -2,8 +2,8 @@ import { eq, sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { channels } from '../../../db/schema/channels.ts'
 import { someDeliveries } from '../../builders.ts'
-import { type Kind, kinds } from '../../fake-network.ts'
 import { until } from '../../processes.ts'
+import { type Kind, kinds } from '../../stand-ins/fake-network.ts'
 import { attemptsOf, deliveryOf, statesOf, untilPublished, untilState, type World, world } from '../../world.ts'
 
 let w: World

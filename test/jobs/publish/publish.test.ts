@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { someDeliveries } from '../../builders.ts'
-import { kinds } from '../../fake-network.ts'
 import { until } from '../../processes.ts'
+import { kinds } from '../../stand-ins/fake-network.ts'
 import { attemptsOf, statesOf, untilPublished, untilState, type World, world } from '../../world.ts'
 
 let w: World

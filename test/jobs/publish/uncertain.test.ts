@@ -8,7 +8,7 @@ import { registerWorker, showPresence } from '../../../jobs/monitoring/presence.
 import { beginSomeLooks } from '../../../jobs/publish/looks.ts'
 import { reap } from '../../../jobs/publish/reaper.ts'
 import { anOrganisation, someDeliveries } from '../../builders.ts'
-import { fakeNetwork, type Kind, kinds } from '../../fake-network.ts'
+import { fakeNetwork, type Kind, kinds } from '../../stand-ins/fake-network.ts'
 import { claimOne, deliveryOf, intendOne, type World, world } from '../../world.ts'
 
 const times = { ...productTimes, graceAfterRestartMs: 0 }

@@ -14,7 +14,7 @@ import { media, postMedia } from '../../../db/schema/media.ts'
 import { apps } from '../../../db/schema/oauth.ts'
 import { sweepMedia } from '../../../jobs/sweep/media.ts'
 import { aChannel, aDelivery, anOrganisation } from '../../builders.ts'
-import { testDatabase } from '../../database.ts'
+import { testDatabase } from '../../postgres/database.ts'
 
 const log = pino({ level: 'silent' })
 let database: Awaited<ReturnType<typeof testDatabase>>

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { events, webhookDeliveries, webhooks } from '../../../db/schema/webhooks.ts'
 import { anOrganisation } from '../../builders.ts'
 import { until } from '../../processes.ts'
-import { type Told, verified } from '../../receiver.ts'
 import { apiAs, memberWith } from '../../server/web.ts'
+import { type Told, verified } from '../../stand-ins/receiver.ts'
 import { webWithReceiver } from './listening.ts'
 
 const t = webWithReceiver()

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { webhooks } from '../../../db/schema/webhooks.ts'
 import { type Started, startWorker } from '../../processes.ts'
-import { startReceiver } from '../../receiver.ts'
 import { openWeb, type Web } from '../../server/web.ts'
+import { startReceiver } from '../../stand-ins/receiver.ts'
 
 /** A web process and somebody's receiver, with what tests of webhooks make again and again. Each test begins without webhooks and workers. */
 export function webWithReceiver() {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { queuePool } from '../../../jobs/worker/queue-pool.ts'
-import { testDatabase } from '../../database.ts'
+import { testDatabase } from '../../postgres/database.ts'
 
 test('a connection of the queue that is released twice goes back to the pool once', async (context) => {
   const { url, end } = await testDatabase()

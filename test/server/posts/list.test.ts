@@ -7,7 +7,7 @@ import type { Post } from '../../../jobs/ledger/post-view.ts'
 import type { Actor } from '../../../server/access/actor.ts'
 import { ListPosts, listPosts } from '../../../server/posts/list.ts'
 import { anOrganisation } from '../../builders.ts'
-import { fillOrganisation } from '../../many-posts.ts'
+import { fillOrganisation } from '../../postgres/many-posts.ts'
 import { openWeb, type Web } from '../web.ts'
 
 // Lists of an organisation that is big: what they show, against a list made by hand of all its posts, and what they cost.

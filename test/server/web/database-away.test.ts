@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aChannel, anOrganisation } from '../../builders.ts'
-import { testDatabase } from '../../database.ts'
-import { aDoor } from '../../door.ts'
+import { testDatabase } from '../../postgres/database.ts'
 import { type Site, type Started, startWeb, testSite, until } from '../../processes.ts'
+import { aDoor } from '../../stand-ins/door.ts'
 import { aBrowser } from '../browser.ts'
 import { callApi, expectProblem } from '../web.ts'
 

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../processes.ts'
-import { type S3, startS3 } from '../../s3.ts'
+import { type S3, startS3 } from '../../stand-ins/s3.ts'
 import { openWeb, type Web } from '../web.ts'
 
 describe.each(['a local folder', 'an S3 bucket'])('files in %s', (place) => {

@@ -4,7 +4,7 @@ import type { Scope } from '../../../server/access/scopes.ts'
 import { createKey } from '../../../server/accounts/api-keys.ts'
 import { eventTypes } from '../../../server/webhooks/forms.ts'
 import { aKeyOfAllScopes } from '../../builders.ts'
-import { formsOf, wholeDatabase } from '../../whole-database.ts'
+import { formsOf, wholeDatabase } from '../../postgres/whole-database.ts'
 import { type Answer, apiAs, expectProblem, failureOf, faultsOf, memberWith, webWithChannel } from '../web.ts'
 
 // No worker runs here: what is to be sent stays PENDING. test/jobs/webhooks/deliver.test.ts sends it.

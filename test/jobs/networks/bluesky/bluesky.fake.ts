@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Received, type Reply, type Scripted, scripted } from '../scripted.ts'
+import { type Received, type Reply, type Scripted, scripted } from '../scripted-server.ts'
 
 export type FakePds = Scripted & {
   did: string

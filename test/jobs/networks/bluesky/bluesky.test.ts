@@ -4,7 +4,7 @@ import { bluesky } from '../../../../jobs/networks/bluesky/bluesky.ts'
 import { mintTid } from '../../../../jobs/networks/bluesky/tid.ts'
 import type { Session } from '../../../../jobs/networks/network.ts'
 import { aNoisyImage, anImage } from '../content.ts'
-import { type HttpStand, httpContract, outboundToLoopback, verdictOf } from '../contract.ts'
+import { type HttpStand, httpContract, outboundToLoopback, verdictOf } from '../http-contract.ts'
 import { type FakePds, fakePds } from './bluesky.fake.ts'
 
 const network = bluesky('https://plc.test')

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bluesky } from '../../../../jobs/networks/bluesky/bluesky.ts'
 import { ConnectError } from '../../../../jobs/networks/network.ts'
 import type { Outbound } from '../../../../jobs/outbound/outbound.ts'
-import { outboundToLoopback } from '../contract.ts'
-import { type Scripted, scripted } from '../scripted.ts'
+import { outboundToLoopback } from '../http-contract.ts'
+import { type Scripted, scripted } from '../scripted-server.ts'
 import { type FakePds, fakePds } from './bluesky.fake.ts'
 
 let server: FakePds

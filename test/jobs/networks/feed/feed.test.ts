@@ -7,8 +7,8 @@ import { channels } from '../../../../db/schema/channels.ts'
 import { feedItems } from '../../../../db/schema/feeds.ts'
 import { atomOf, type Feed, feed, jsonFeedOf } from '../../../../jobs/networks/feed/feed.ts'
 import { ConnectError } from '../../../../jobs/networks/network.ts'
-import { testDatabase } from '../../../database.ts'
-import { contract, outboundToLoopback, type Stand } from '../contract.ts'
+import { testDatabase } from '../../../postgres/database.ts'
+import { contract, outboundToLoopback, type Stand } from '../http-contract.ts'
 
 let database: Awaited<ReturnType<typeof testDatabase>>
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import { mastodon } from '../../../../jobs/networks/mastodon/mastodon.ts'
 import { ConnectError } from '../../../../jobs/networks/network.ts'
-import { outboundToLoopback } from '../contract.ts'
+import { outboundToLoopback } from '../http-contract.ts'
 import { type FakeMastodon, fakeMastodon } from './mastodon.fake.ts'
 import { registrationsInMemory } from './registrations.ts'
 

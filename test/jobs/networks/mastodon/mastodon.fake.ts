@@ -1,5 +1,5 @@
 import MarkdownIt from 'markdown-it'
-import { type Received, type Scripted, scripted } from '../scripted.ts'
+import { type Received, type Scripted, scripted } from '../scripted-server.ts'
 import { type FakeOAuth, fakeOAuth, type OAuthWays } from './oauth.fake.ts'
 
 type Status = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mastodon } from '../../../../jobs/networks/mastodon/mastodon.ts'
 import { type Publication, type Session, Unclear } from '../../../../jobs/networks/network.ts'
-import { type HttpStand, outboundToLoopback } from '../contract.ts'
+import { type HttpStand, outboundToLoopback } from '../http-contract.ts'
 import { type FakeMastodon, fakeMastodon } from './mastodon.fake.ts'
 
 export type MastodonStand = HttpStand & { server: FakeMastodon }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mastodon } from '../../../../jobs/networks/mastodon/mastodon.ts'
 import { Unclear } from '../../../../jobs/networks/network.ts'
 import { anImage, someVideo } from '../content.ts'
-import { httpContract, ready, verdictOf } from '../contract.ts'
+import { httpContract, ready, verdictOf } from '../http-contract.ts'
 import { find as findOn, lost, stand } from './mastodon.stand.ts'
 
 describe('the contract', () => httpContract(mastodon, stand))

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Received, Reply, scripted } from '../scripted.ts'
+import type { Received, Reply, scripted } from '../scripted-server.ts'
 
 type Routes = Parameters<typeof scripted>[0]
 type App = { secret: string; redirectUri: string }

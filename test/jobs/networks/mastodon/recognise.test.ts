@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mastodon } from '../../../../jobs/networks/mastodon/mastodon.ts'
-import { verdictOf } from '../contract.ts'
+import { verdictOf } from '../http-contract.ts'
 import { texts } from '../texts-to-recognise.json' with { type: 'json' }
 import { lost, type MastodonStand, reading, stand } from './mastodon.stand.ts'
 

@@ -1,0 +1,29 @@
+import type { TestProject } from 'vitest/node'
+import type { Postgres } from '../../db/embedded/postgres.ts'
+import { startCluster } from './cluster.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    postgres: string // the server's address, up to the name of a database
+  }
+}
+
+const NothingSurvives = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: '400' }
+
+let end = async () => {}
+
+/** One PostgreSQL for the whole run, with a migrated database that each test file copies. */
+export function setup(project: TestProject): Promise<void> {
+  return provideCluster(project)
+}
+
+/** Start it, of npm's version or an `other`. */
+export async function provideCluster(project: TestProject, other?: Postgres): Promise<void> {
+  const cluster = await startCluster(NothingSurvives, other)
+  end = cluster.end
+  project.provide('postgres', cluster.server)
+}
+
+export async function teardown(): Promise<void> {
+  await end()
+}
