@@ -125,10 +125,12 @@ export async function until<T>(
   }
 }
 
+const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env // as test/setup.ts left it
+
 function start(args: string[], env: Record<string, string>, stdout: Stdout): Started {
   const child: ChildProcess = spawn(process.execPath, args, {
     cwd: Root,
-    env: { NODE_ENV: 'production', PATH: process.env.PATH ?? '', ...env },
+    env: { NODE_ENV: 'production', PATH, NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', typeof stdout === 'number' ? stdout : 'pipe', 'pipe'],
   })
   let log = ''

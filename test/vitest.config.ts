@@ -1,15 +1,20 @@
 import { defineConfig } from 'vitest/config'
 import { Counts } from './reporter.ts'
 
+// Commands of their own, since they take long: `npm run test:browser`, `test:faults`, `test:model`, `test:operators`.
+const long = ['test/app/**', 'test/faults/**', 'test/model/**', 'test/operators/**']
+const isNamed = process.argv.slice(2).some((argument) => /^test\/.*(?<!config\.ts)$/.test(argument)) // `npm test -- test/app/…`
+
 export default defineConfig({
   root: `${import.meta.dirname}/..`,
   test: {
     include: ['test/**/*.test.{ts,tsx}'],
-    exclude: ['test/peers/**', 'test/clients/**'], // commands of their own
+    exclude: ['test/peers/**', 'test/clients/**', ...(isNamed ? [] : long)],
     globalSetup: 'test/postgres/setup.ts',
     setupFiles: 'test/setup.ts',
     reporters: [new Counts()],
-    maxWorkers: 2, // each file has a database of its own and real processes beside it
+    isolate: false, // each worker reads the product once, not again for each file
+    maxWorkers: 3, // more than cores: each file has a database and processes of its own, and often waits for them
     expect: { poll: { timeout: 20_000, interval: 20 } },
     testTimeout: 120_000,
     hookTimeout: 120_000,
