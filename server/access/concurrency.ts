@@ -1,35 +1,11 @@
 import { Failure } from '../errors.ts'
 
-/**
- * Runs the work that it is given, at most `atOnce` pieces at a time; the rest waits in the order of its coming. When
- * `waitingAtMost` wait already, what `tooMany` makes is thrown.
- */
-export function turns(
-  atOnce: number,
-  waitingAtMost: number,
-  tooMany: () => Error,
-): <T>(work: () => Promise<T>) => Promise<T> {
-  let free = atOnce
-  const waiting: (() => void)[] = []
-  return async (work) => {
-    if (free > 0) free--
-    else if (waiting.length >= waitingAtMost) throw tooMany()
-    else await new Promise<void>((go) => waiting.push(go))
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else free++
-    }
-  }
-}
-
 const RetryAfterSeconds = 10
 
 /**
- * The same, shared out among organisations: each has one piece under way at most, and the next place goes to the one
- * that has waited longest since its last. Throws `rate_limited` when `waitingAtMost` of one organisation wait already.
+ * Runs at most `atOnce` pieces of work at a time, shared out among organisations: each has one under way at most, and the
+ * next place goes to the one that has waited longest since its last. Throws `rate_limited` when `waitingAtMost` of one
+ * organisation wait already.
  */
 export function fairTurns(
   atOnce: number,

@@ -2,8 +2,8 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { crc32 } from 'node:zlib'
 import { Argon2id } from 'oslo/password'
+import pLimit from 'p-limit'
 import { Failure } from '../errors.ts'
-import { turns } from './concurrency.ts'
 
 const Base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const KeyPrefix = 'pak_live_'
@@ -74,11 +74,12 @@ export function sameDigest(a: Uint8Array, b: Uint8Array): boolean {
 const argon = new Argon2id({ memorySize: 19_456, iterations: 2, parallelism: 1 })
 const AtOnce = Math.min(availableParallelism(), 3) // of the four threads that files and names need as well
 const WaitingAtMost = 40 // a second or so
-const inTurn = turns(AtOnce, WaitingAtMost, busy)
+const inOrder = pLimit(AtOnce)
 
-function busy(): Failure {
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (inOrder.activeCount + inOrder.pendingCount < AtOnce + WaitingAtMost) return inOrder(work)
   const detail = 'Too many people are signing in right now. Try again in a moment.'
-  return new Failure('unavailable', { detail, retryAfterSeconds: 2 })
+  throw new Failure('unavailable', { detail, retryAfterSeconds: 2 })
 }
 
 /**

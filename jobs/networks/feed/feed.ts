@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { escapeUTF8 } from 'entities'
+import { generateAtomFeed, generateJsonFeed } from 'feedsmith'
 import { z } from 'zod'
 import type { Db } from '../../../db/client.ts'
 import type { ChannelLimits } from '../../../db/schema/channels.ts'
@@ -41,7 +43,7 @@ export function feed({ db, appUrl }: { db: Db; appUrl: string }): Network {
   return {
     name: 'Feed',
     repeatedSend: 'keyed',
-    verifiedAgainst: 'itself, and readers from npm: feedsmith, libxml2',
+    verifiedAgainst: 'itself, and readers from npm: htmlparser2, libxml2',
     pageOf: (channelId) => `${appUrl}/feeds/${channelId}`,
     connecting: { by: 'form', connect: async ({ name = '' }, _, account) => aFeed(name.trim(), account) },
     prepare: async ({ text, media }) => {
@@ -86,58 +88,55 @@ const TitleLength = 80
 
 /** `feed` as Atom (RFC 4287), `selfUrl` being where it is served: application/atom+xml. */
 export function atomOf(feed: Feed, selfUrl: string): string {
-  const updated = feed.items[0]?.publishedAt ?? feed.connectedAt
-  return `<?xml version="1.0" encoding="utf-8"?>
-<feed xmlns="http://www.w3.org/2005/Atom">
-<id>urn:uuid:${xml(feed.id)}</id>
-<title>${xml(feed.name)}</title>
-<updated>${updated.toISOString()}</updated>
-<author><name>${xml(feed.name)}</name></author>
-<link rel="self" type="application/atom+xml" href="${xml(selfUrl)}"/>
-<link rel="alternate" type="text/html" href="${xml(feed.pageUrl)}"/>
-${feed.items.map(entryOf).join('')}</feed>
-`
+  const name = writable(feed.name)
+  return generateAtomFeed({
+    id: `urn:uuid:${feed.id}`,
+    title: { value: name },
+    updated: feed.items[0]?.publishedAt ?? feed.connectedAt,
+    authors: [{ name }],
+    links: [
+      { rel: 'self', type: 'application/atom+xml', href: selfUrl },
+      { rel: 'alternate', type: 'text/html', href: feed.pageUrl },
+    ],
+    entries: feed.items.map((item) => ({
+      id: `urn:uuid:${item.id}`,
+      title: { value: writable(titleOf(item)) },
+      published: item.publishedAt,
+      updated: item.publishedAt,
+      links: [{ rel: 'alternate', type: 'text/html', href: item.url }, ...item.media.map(enclosureOf)],
+      content: { type: 'html', value: writable(htmlOf(item)) },
+    })),
+  })
 }
 
 /** `feed` as JSON Feed 1.1 (https://www.jsonfeed.org/version/1.1/), `selfUrl` being where it is served: application/feed+json. */
 export function jsonFeedOf(feed: Feed, selfUrl: string): string {
-  return JSON.stringify({
-    version: 'https://jsonfeed.org/version/1.1',
-    title: feed.name,
+  const { name } = feed
+  const whole = generateJsonFeed({
+    title: name,
     home_page_url: feed.pageUrl,
     feed_url: selfUrl,
-    authors: [{ name: feed.name }],
+    authors: [{ name }],
     items: feed.items.map((item) => ({
       id: `urn:uuid:${item.id}`,
       url: item.url,
       content_text: item.content,
       content_html: htmlOf(item),
-      date_published: item.publishedAt.toISOString(),
-      attachments: item.media.map(({ url, mime, bytes, alt }) => ({
-        url,
-        mime_type: mime,
-        size_in_bytes: bytes,
-        ...(alt ? { title: alt } : {}),
-      })),
+      date_published: item.publishedAt,
+      attachments: item.media.map(attachmentOf),
     })),
   })
+  return JSON.stringify(whole)
 }
 
-function entryOf(item: FeedItem): string {
-  const at = item.publishedAt.toISOString()
-  const enclosures = item.media.map(
-    ({ url, mime, bytes, alt }) =>
-      `<link rel="enclosure" type="${xml(mime)}" length="${bytes}" title="${xml(alt)}" href="${xml(url)}"/>\n`,
-  )
-  return `<entry>
-<id>urn:uuid:${xml(item.id)}</id>
-<title>${xml(titleOf(item))}</title>
-<published>${at}</published>
-<updated>${at}</updated>
-<link rel="alternate" type="text/html" href="${xml(item.url)}"/>
-${enclosures.join('')}<content type="html">${xml(htmlOf(item))}</content>
-</entry>
-`
+type FeedMedia = FeedItem['media'][number]
+
+function enclosureOf({ url, mime, bytes, alt }: FeedMedia) {
+  return { rel: 'enclosure', type: mime, length: bytes, title: writable(alt), href: url }
+}
+
+function attachmentOf({ url, mime, bytes, alt }: FeedMedia) {
+  return { url, mime_type: mime, size_in_bytes: bytes, ...(alt ? { title: alt } : {}) }
 }
 
 function titleOf({ content, media }: FeedItem): string {
@@ -147,23 +146,18 @@ function titleOf({ content, media }: FeedItem): string {
 }
 
 function htmlOf({ content, media }: FeedItem): string {
-  const paragraphs = content.split(/\n{2,}/).map((paragraph) => `<p>${xml(paragraph).replaceAll('\n', '<br>')}</p>`)
+  const paragraphs = content
+    .split(/\n{2,}/)
+    .map((paragraph) => `<p>${escapeUTF8(paragraph).replaceAll('\n', '<br>')}</p>`)
   const shown = media.map(({ url, mime, alt }) =>
     mime.startsWith('image/')
-      ? `<p><img src="${xml(url)}" alt="${xml(alt)}"></p>`
-      : `<p><video src="${xml(url)}" controls></video></p>`,
+      ? `<p><img src="${escapeUTF8(url)}" alt="${escapeUTF8(alt)}"></p>`
+      : `<p><video src="${escapeUTF8(url)}" controls></video></p>`,
   )
   return [...(content ? paragraphs : []), ...shown].join('\n')
 }
 
-// What XML 1.0 §2.2 has no way to write is left out; the rest is right in HTML as well.
-function xml(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '')
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll('\r', '&#13;')
+// XML 1.0 §2.2 has no way to write these characters.
+function writable(text: string): string {
+  return text.toWellFormed().replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '')
 }

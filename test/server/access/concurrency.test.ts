@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { fairTurns, turns } from '../../../server/access/concurrency.ts'
+import { fairTurns } from '../../../server/access/concurrency.ts'
 
 /** Work that says when it begins and ends when it is told to. */
 function work() {
@@ -53,16 +53,4 @@ test('work that fails gives its place on', async () => {
   await vi.waitFor(() => expect(began).toEqual(['b1']))
   await end('b1')
   await next
-})
-
-test('in a bounded line, what comes past its end is refused at once, and the rest goes on in order', async () => {
-  const { began, piece, end } = work()
-  const inTurn = turns(1, 2, () => new Error('too many'))
-  const [a, b, c] = ['a', 'b', 'c'].map((name) => inTurn(piece(name)))
-  await expect(inTurn(piece('d'))).rejects.toThrow('too many')
-  await end('a')
-  const e = inTurn(piece('e'))
-  for (const name of ['b', 'c', 'e']) await end(name)
-  await Promise.all([a, b, c, e])
-  expect(began).toEqual(['a', 'b', 'c', 'e'])
 })
