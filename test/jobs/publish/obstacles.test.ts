@@ -114,6 +114,9 @@ test('channels whose network is full do not hide others that have lost their wak
 })
 
 test('a deadlock that the queue loses while it writes down what is done ends no worker', async () => {
+  const { name } = (await w.db.execute<{ name: string }>(sql`select current_database() as name`))[0]!
+  // PostgreSQL ends the statement that looks for a deadlock first: the queue's, however slow the machine is.
+  await w.db.execute(sql.raw(`alter database ${name} set deadlock_timeout = '5s'`))
   const worker = await w.worker()
   const held = 4711
   await w.db.execute(sql`
@@ -123,11 +126,11 @@ test('a deadlock that the queue loses while it writes down what is done ends no 
     create trigger hold_back before delete on graphile_worker._private_jobs
     for each row when (old.key not like 'canary-%') execute function hold_back()`)
   const { id } = await w.db.transaction(async (tx) => {
+    await tx.execute(sql`set local deadlock_timeout = '60s'`)
     await tx.execute(sql`select pg_advisory_xact_lock(${held})`)
     const delivery = await w.delivery('readable')
     const isWaiting = sql`select from pg_locks where locktype = 'advisory' and objid = ${held} and not granted`
     await until(async () => (await w.db.execute(isWaiting)).length > 0)
-    // The queue waits longer already, so PostgreSQL ends its statement.
     await tx.execute(sql`select from graphile_worker._private_jobs where key = ${delivery.id} for update`)
     return delivery
   })
@@ -136,6 +139,7 @@ test('a deadlock that the queue loses while it writes down what is done ends no 
   await untilState(w.db, next, 'published')
   expect(worker.log()).not.toContain('worker stops')
   await w.db.execute(sql`drop function hold_back cascade`)
+  await w.db.execute(sql.raw(`alter database ${name} reset deadlock_timeout`))
 })
 
 test('a worker whose queue ends before it hears that its connections were lost goes on as another, in the same process', async (context) => {
