@@ -18,12 +18,13 @@ export const meta: MetaFunction = () => [{ title: 'Post · Punctual' }]
 
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
-  const post = await shown(api.posts.get({ id: args.params.id! }))
-  const [channels, gone, media, attempts] = await Promise.all([
+  const id = args.params.id!
+  const [post, media, attempts, channels, gone] = await Promise.all([
+    shown(api.posts.get({ id })),
+    api.media.ofPost({ postId: id }),
+    shown(api.posts.attempts({ id, limit: 100 })),
     allChannels(api),
     allChannels(api, 'DISCONNECTED'),
-    Promise.all(post.mediaIds.map((id) => api.media.get({ id }))),
-    api.posts.attempts({ id: post.id, limit: 100 }),
   ])
   const clock = post.date ? clockAt(post.date, member.timeZone) : nextHour(member.timeZone)
   const start = { content: post.content, channelIds: post.channelIds, ...clock }

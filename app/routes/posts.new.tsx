@@ -1,5 +1,6 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { useLoaderData } from '@remix-run/react'
+import type { Media } from '../../server/media/media.ts'
 import { allChannels, formOf, shown, signedIn } from '../api.ts'
 import { compose } from '../posts/compose.ts'
 import { Composer } from '../posts/composer.tsx'
@@ -12,8 +13,11 @@ export const meta: MetaFunction = () => [{ title: 'New post · Punctual' }]
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
   const from = new URL(args.request.url).searchParams.get('from')
-  const [channels, model] = await Promise.all([allChannels(api), from ? shown(api.posts.get({ id: from })) : null])
-  const media = await Promise.all((model?.mediaIds ?? []).map((id) => shown(api.media.get({ id }))))
+  const [channels, model, media] = await Promise.all([
+    allChannels(api),
+    from ? shown(api.posts.get({ id: from })) : null,
+    from ? api.media.ofPost({ postId: from }) : ([] as Media[]),
+  ])
   // With one channel there is nothing to choose.
   const only = channels.length === 1 ? channels.map(({ id }) => id) : []
   const { content, channelIds } = model ?? { content: '', channelIds: only }

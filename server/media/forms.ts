@@ -6,3 +6,4 @@ export const UploadFromUrl = z.strictObject({ url: text(2000).min(1, 'Required.'
 export const UploadFile = z.strictObject({ alt: Alt.default('') })
 export const UpdateMedia = z.strictObject({ id: Id, alt: Alt })
 export const ListMedia = z.strictObject({ limit, cursor })
+export const MediaOfPost = z.strictObject({ postId: Id })

@@ -1,22 +1,22 @@
 import { rm } from 'node:fs/promises'
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Db, Tx } from '../../db/client.ts'
 import type { Files } from '../../db/files/files.ts'
-import { media as mediaTable } from '../../db/schema/media.ts'
+import { media as mediaTable, postMedia } from '../../db/schema/media.ts'
 import { OutboundError } from '../../jobs/outbound/outbound.ts'
 import { type Keys, lockBytes, orphanedKeys } from '../../jobs/sweep/media-files.ts'
 import type { Actor } from '../access/actor.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { onceWhileHeld } from '../access/idempotency.ts'
 import { type Context, needs, router, type Upload } from '../access/trpc.ts'
-import { reachesMedia, type Viewer } from '../access/visibility.ts'
+import { reachesMedia, reachesPost, type Viewer } from '../access/visibility.ts'
 import { Failure } from '../errors.ts'
 import { ById } from '../forms.ts'
 import type * as answers from './answers.ts'
 import { waitForPlace, wakeFirst } from './fetch-line.ts'
 import { bytesAtMost, MediaError, typeOf, videoTypeOf } from './format.ts'
-import { ListMedia, UpdateMedia, UploadFile, UploadFromUrl } from './forms.ts'
+import { ListMedia, MediaOfPost, UpdateMedia, UploadFile, UploadFromUrl } from './forms.ts'
 import { type Accepted, acceptImage } from './images.ts'
 import { beginUpload } from './uploads.ts'
 import { acceptVideo } from './video.ts'
@@ -67,6 +67,21 @@ export const media = router({
         .where(and(eq(mediaTable.id, id), isReached(actor)))
       if (!row) throw new Failure('not_found')
       return showMedia(row, env.appUrl)
+    }),
+
+  /** The files of a post in their order, for its page; none where the actor may not see the post. */
+  ofPost: needs('media:read')
+    .input(MediaOfPost)
+    .query(async ({ ctx: { db, env, actor, organisationId }, input: { postId } }): Promise<Media[]> => {
+      const isSeen = sql`exists (
+        select from posts p where p.id = ${postId} and p.organisation_id = ${organisationId} and ${reachesPost(actor)})`
+      const rows = await db
+        .select(getTableColumns(mediaTable))
+        .from(mediaTable)
+        .innerJoin(postMedia, and(eq(postMedia.mediaId, mediaTable.id), eq(postMedia.postId, postId)))
+        .where(and(isReached(actor), isSeen))
+        .orderBy(postMedia.position)
+      return rows.map((row) => showMedia(row, env.appUrl))
     }),
 
   update: needs('media:write')

@@ -9,7 +9,7 @@ import { cancel, type Found, lockDeliveries, sendAgain } from '../../jobs/ledger
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { once } from '../access/idempotency.ts'
 import { needs, router } from '../access/trpc.ts'
-import type { Viewer } from '../access/visibility.ts'
+import { reachesPost, type Viewer } from '../access/visibility.ts'
 import { Failure, type FailureCode, type Fault } from '../errors.ts'
 import { ById } from '../forms.ts'
 import type * as answers from './answers.ts'
@@ -150,16 +150,21 @@ export const posts = router({
   attempts: needs('posts:read')
     .input(ListAttempts)
     .query(async ({ ctx: { db, organisationId, actor }, input: { id, limit, cursor } }): Promise<Page<Attempt>> => {
-      await readPost(db, actor, id)
       const after = positionOf(cursor)
-      const rows = await db.execute<Attempt>(sql`
-        select a.id, d.channel_id as "channelId", a.no, a.started_at as "startedAt", a.intended_at as "intendedAt",
+      // A row at least of a post that may be seen, be it without an attempt.
+      const rows = await db.execute<Omit<Attempt, 'id'> & { id: string | null }>(sql`
+        select a.id, a.channel_id as "channelId", a.no, a.started_at as "startedAt", a.intended_at as "intendedAt",
           a.ended_at as "endedAt", a.found_at as "foundAt", a.outcome, a.status, a.message, a.reply
-        from attempts a join deliveries d on d.id = a.delivery_id
-        where d.post_id = ${id} and d.organisation_id = ${organisationId}
-          ${after ? sql`and (a.started_at, a.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
-        order by a.started_at, a.id limit ${limit + 1}`)
-      const shown = [...rows].map((row) => ({
+        from posts p left join lateral (
+          select a.*, d.channel_id from attempts a join deliveries d on d.id = a.delivery_id
+          where d.post_id = p.id and d.organisation_id = ${organisationId}
+            ${after ? sql`and (a.started_at, a.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
+          order by a.started_at, a.id limit ${limit + 1}) a on true
+        where p.id = ${id} and p.organisation_id = ${organisationId} and ${reachesPost(actor)}
+        order by a.started_at, a.id`)
+      if (rows.length === 0) throw new Failure('not_found')
+      const attempts = [...rows].filter((row): row is Attempt => row.id !== null)
+      const shown = attempts.map((row) => ({
         ...row,
         startedAt: iso(row.startedAt),
         intendedAt: iso(row.intendedAt),

@@ -99,6 +99,7 @@ const cases: Record<string, Case> = {
   },
   'media.list': { may: 'viewer', key: true, with: () => ({}) },
   'media.get': { ...read, with: (t) => ({ id: t.mediaId }) },
+  'media.ofPost': { ...read, with: (t) => ({ postId: t.postId }), missing: 'done' },
   'media.remove': { ...write, with: (t) => ({ id: t.mediaId }) },
   'media.update': { ...write, with: (t) => ({ id: t.mediaId, alt: 'x' }) },
   'posts.create': {
