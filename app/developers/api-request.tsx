@@ -29,7 +29,7 @@ export function ApiRequest({ request }: { request: Shown }) {
         ) : null}
         {request.status === CallerGone ? <span>went away before the answer</span> : null}
       </p>
-      <CopyableId name="request id" text={requestId} />
+      <CopyableId copyName="Copy request id" text={requestId} />
     </>
   )
 }

@@ -67,7 +67,7 @@ export function KeyForm() {
 export function NewKeyShown({ value, baseUrl }: { value: string; baseUrl: string }) {
   return (
     <Panel title="Your key" lead="Copy it now. It is shown this once and kept nowhere.">
-      <Copyable text={value} />
+      <Copyable copyName="Copy API key" text={value} />
       <h3 className="mb-1.5 mt-5 text-sm font-medium">Try it in a terminal</h3>
       <Snippet text={`curl ${baseUrl}/public/v1/me -H 'Authorization: ${value}'`} />
     </Panel>

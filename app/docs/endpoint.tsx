@@ -18,7 +18,7 @@ export function EndpointShown({ endpoint }: { endpoint: Endpoint }) {
       </p>
       <div className="mt-4 space-y-4">
         {rest ? <p>{rest}</p> : null}
-        <Sample text={curl} />
+        <Sample copyName={`Copy curl command: ${title}`} text={curl} />
         <Fields title="Parameters" fields={parameters} />
         {bodies.map((fields, i) => (
           <Fields

@@ -95,6 +95,7 @@ function Call() {
       </p>
       <NamedSnippet
         title="Headers and body"
+        copyName="Copy headers and body"
         text={`content-type: application/json
 webhook-id: 0199f3a2-7c1e-7d55-8b3a-2f6e1c9d4a70
 webhook-timestamp: 1798135200
@@ -120,10 +121,18 @@ function Verification() {
         refuse what is older than five minutes, so that nobody can play it again later. Take the body byte for byte as
         it arrived: parsed and written again it is another one. The names of headers are in lower case below.
       </p>
-      <NamedSnippet title="Node, with the package standardwebhooks" text={nodeWithPackage} />
-      <NamedSnippet title="Node, without a package" text={node} />
-      <NamedSnippet title="Python, with the package standardwebhooks" text={pythonWithPackage} />
-      <NamedSnippet title="Python, without a package" text={python} />
+      <NamedSnippet
+        title="Node, with the package standardwebhooks"
+        copyName="Copy Node example with the package standardwebhooks"
+        text={nodeWithPackage}
+      />
+      <NamedSnippet title="Node, without a package" copyName="Copy Node example without a package" text={node} />
+      <NamedSnippet
+        title="Python, with the package standardwebhooks"
+        copyName="Copy Python example with the package standardwebhooks"
+        text={pythonWithPackage}
+      />
+      <NamedSnippet title="Python, without a package" copyName="Copy Python example without a package" text={python} />
     </Section>
   )
 }

@@ -47,7 +47,7 @@ export default function AppPage() {
     <div className="space-y-6">
       {rotated ? (
         <Panel title="The new secret" lead="Copy it now. It is shown this once and kept nowhere.">
-          <Copyable text={rotated.clientSecret} />
+          <Copyable copyName="Copy new client secret" text={rotated.clientSecret} />
         </Panel>
       ) : null}
       <Card title="What people see">
@@ -63,7 +63,7 @@ export default function AppPage() {
       </Card>
       <Card title="Client ID and secret">
         <div className="space-y-5">
-          <Copyable label="Client ID" text={app.clientId} />
+          <Copyable label="Client ID" copyName="Copy client ID" text={app.clientId} />
           <Secrets />
           <Rotation />
         </div>

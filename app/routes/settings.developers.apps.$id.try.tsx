@@ -15,7 +15,7 @@ export default function TryIt() {
         title="1. Send a person here"
         lead="They sign in, choose what the app may use, and come back to your redirect URL with a code and your state."
       >
-        <NamedSnippet title="Authorize link" text={link}>
+        <NamedSnippet title="Authorize link" copyName="Copy authorize link" text={link}>
           <ExternalLink href={link}>
             Open it <ArrowUpRight aria-hidden />
           </ExternalLink>
@@ -27,13 +27,14 @@ export default function TryIt() {
       </Card>
       <Card title="2. Swap the code for a token" lead="On your server, within 10 minutes and once.">
         <div className="space-y-5">
-          <NamedSnippet title="In a terminal" text={curlOf(values)} />
-          <NamedSnippet title="In JavaScript" text={scriptOf(values)} />
+          <NamedSnippet title="In a terminal" copyName="Copy token request for a terminal" text={curlOf(values)} />
+          <NamedSnippet title="In JavaScript" copyName="Copy token request in JavaScript" text={scriptOf(values)} />
         </div>
       </Card>
       <Card title="3. Use the token" lead="It acts for the one organisation that approved, until it is revoked.">
         <NamedSnippet
           title="Whose it is and what it may do"
+          copyName="Copy call with the token"
           text={`curl ${values.baseUrl}/public/v1/me -H "Authorization: Bearer $ACCESS_TOKEN"`}
         />
       </Card>

@@ -89,8 +89,8 @@ function NewAppShown({ made: { id, name, clientId, clientSecret, problem } }: { 
   return (
     <Panel title={`${name} is registered`} lead="Copy the secret now. It is shown this once and kept nowhere.">
       <div className="space-y-5">
-        <Copyable label="Client ID" text={clientId} />
-        <Copyable label="Client secret" text={clientSecret} />
+        <Copyable label="Client ID" copyName="Copy client ID" text={clientId} />
+        <Copyable label="Client secret" copyName="Copy client secret" text={clientSecret} />
         {problem ? <p className="text-sm text-bad">The picture could not be used. {problem}</p> : null}
         <ButtonLink to={`/settings/developers/apps/${id}/try`}>How to use them</ButtonLink>
       </div>

@@ -15,11 +15,12 @@ function useCopy(text: string): { said: string; copy: () => void } {
   return { said, copy }
 }
 
-function CopyButton({ text, describedBy }: { text: string; describedBy?: string | undefined }) {
+// Every button of this file shows "Copy"; `copyName`, its accessible name, says what it copies.
+function CopyButton({ copyName, text }: { copyName: string; text: string }) {
   const { said, copy } = useCopy(text)
   return (
     <span className="flex flex-wrap items-center gap-3">
-      <Button onClick={copy} aria-describedby={describedBy}>
+      <Button onClick={copy} aria-label={copyName}>
         {said === 'Copied.' ? <Check aria-hidden /> : <Copy aria-hidden />}
         Copy
       </Button>
@@ -30,26 +31,21 @@ function CopyButton({ text, describedBy }: { text: string; describedBy?: string 
   )
 }
 
-/** A value to be taken elsewhere, under the name that it has there. */
-export function Copyable({ label, text }: { label?: string; text: string }) {
-  const id = useId()
+/** A value to paste elsewhere, with its label. */
+export function Copyable({ label, copyName, text }: { label?: string; copyName: string; text: string }) {
   return (
     <div>
-      {label ? (
-        <p id={id} className="mb-1.5 text-sm font-medium">
-          {label}
-        </p>
-      ) : null}
+      {label ? <p className="mb-1.5 text-sm font-medium">{label}</p> : null}
       <div className="flex flex-wrap items-center gap-3">
         <code className="min-w-0 select-all break-all rounded-lg bg-sunken px-3 py-2 font-mono text-sm">{text}</code>
-        <CopyButton text={text} describedBy={label ? id : undefined} />
+        <CopyButton copyName={copyName} text={text} />
       </div>
     </div>
   )
 }
 
 /** A value among many, small: a click selects it, and its button copies it. */
-export function CopyableId({ name, text }: { name: string; text: string }) {
+export function CopyableId({ copyName, text }: { copyName: string; text: string }) {
   const id = useId()
   const { said, copy } = useCopy(text)
   return (
@@ -60,7 +56,7 @@ export function CopyableId({ name, text }: { name: string; text: string }) {
       <button
         type="button"
         onClick={copy}
-        aria-label={`Copy ${name}`}
+        aria-label={copyName}
         aria-describedby={id}
         className="rounded p-1.5 hover:bg-sunken hover:text-ink [&_svg]:size-3.5"
       >
@@ -71,7 +67,7 @@ export function CopyableId({ name, text }: { name: string; text: string }) {
   )
 }
 
-/** Lines for a terminal or a program; a click selects them all. */
+/** Lines for a terminal or a source file; a click selects them all. */
 export function Snippet({ text }: { text: string }) {
   return (
     <pre className="select-all whitespace-pre-wrap break-words rounded-lg bg-sunken px-3 py-2 font-mono text-sm">
@@ -80,26 +76,24 @@ export function Snippet({ text }: { text: string }) {
   )
 }
 
+type NamedSnippetProps = { title: string; copyName: string; text: string; children?: ReactNode }
+
 /** As Snippet under a heading, with a button. */
-export function NamedSnippet({ title, text, children }: { title: string; text: string; children?: ReactNode }) {
-  const id = useId()
+export function NamedSnippet({ title, copyName, text, children }: NamedSnippetProps) {
   return (
     <div>
-      <h3 id={id} className="mb-1.5 text-sm font-medium">
-        {title}
-      </h3>
+      <h3 className="mb-1.5 text-sm font-medium">{title}</h3>
       <Snippet text={text} />
       <div className="mt-2 flex flex-wrap gap-2">
         {children}
-        <CopyButton text={text} describedBy={id} />
+        <CopyButton copyName={copyName} text={text} />
       </div>
     </div>
   )
 }
 
 /** As Snippet with a small button, amid a text. */
-export function Sample({ text }: { text: string }) {
-  const id = useId()
+export function Sample({ copyName, text }: { copyName: string; text: string }) {
   const { said, copy } = useCopy(text)
   return (
     <div className="overflow-hidden rounded-lg border border-line bg-sunken">
@@ -108,16 +102,14 @@ export function Sample({ text }: { text: string }) {
         <button
           type="button"
           onClick={copy}
-          aria-describedby={id}
+          aria-label={copyName}
           className="flex items-center gap-1.5 rounded px-1.5 py-1 font-medium hover:text-ink [&_svg]:size-3.5"
         >
           {said === 'Copied.' ? <Check aria-hidden /> : <Copy aria-hidden />}
           Copy
         </button>
       </p>
-      <pre id={id} className="whitespace-pre-wrap break-words px-3 py-2 font-mono text-sm">
-        {text}
-      </pre>
+      <pre className="whitespace-pre-wrap break-words px-3 py-2 font-mono text-sm">{text}</pre>
     </div>
   )
 }

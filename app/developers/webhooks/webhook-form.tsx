@@ -72,7 +72,7 @@ export function SecretShown({ title, secret, children }: { title: string; secret
   return (
     <Panel title={title} lead="Copy the signing secret now. It is shown this once.">
       <div className="space-y-4">
-        <Copyable label="Signing secret" text={secret} />
+        <Copyable label="Signing secret" copyName="Copy signing secret" text={secret} />
         <p className="text-sm text-muted">
           Each call is signed with it.{' '}
           <Link to="/docs/webhooks#verify" className="text-accent-ink underline underline-offset-2">

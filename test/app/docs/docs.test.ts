@@ -56,6 +56,14 @@ test('every page is reached from the navigation, which marks it alone', () => {
   expect(documentationPaths).toEqual(expect.arrayContaining(linked))
 })
 
+test('each copy button of a page has a name of its own, which says what it copies', () => {
+  for (const [path, page] of Object.entries(pages)) {
+    const buttons = [...page.matchAll(/<button[^>]*aria-label="(Copy [^"]+)"/g)].map(([, name]) => name)
+    expect([path, buttons.length]).toEqual([path, samplesOf(page).length])
+    expect([path, ...new Set(buttons)]).toEqual([path, ...buttons])
+  }
+})
+
 test('each link from one page of the documentation to another leads to its place there', () => {
   for (const [path, page] of Object.entries(pages)) {
     const links = [...page.matchAll(/<a [^>]*href="([^"]+)"/g)].map(([, href]) => new URL(href!, w.site.appUrl + path))
