@@ -1,5 +1,6 @@
 import type { Guide } from '../../server/guides/markdown.ts'
 import { Sample } from '../ui/copy.tsx'
+import { Contents } from './contents.tsx'
 
 /** A page of the documentation that is a Markdown file of docs/. */
 export function GuideShown({ guide }: { guide: Guide }) {
@@ -35,20 +36,4 @@ function partsOf({ title, sections, parts }: Guide) {
     if (last) [section, count] = [last.title, 0]
     return part
   })
-}
-
-function Contents({ sections }: Pick<Guide, 'sections'>) {
-  return (
-    <nav aria-label="On this page" className="mt-5 text-sm">
-      <ul className="columns-1 gap-8 space-y-1.5 sm:columns-2">
-        {sections.map(({ id, title }) => (
-          <li key={id}>
-            <a href={`#${id}`} className="text-accent-ink hover:underline">
-              {title}
-            </a>
-          </li>
-        ))}
-      </ul>
-    </nav>
-  )
 }

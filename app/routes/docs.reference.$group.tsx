@@ -1,5 +1,6 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { useLoaderData, useParams } from '@remix-run/react'
+import { Contents } from '../docs/contents.tsx'
 import { EndpointShown } from '../docs/endpoint.tsx'
 import { BackToReference, headingOf } from '../docs/reference.tsx'
 
@@ -20,15 +21,7 @@ export default function ReferenceOfGroup() {
     <article className="max-w-3xl">
       <BackToReference />
       <h1 className="font-semibold text-2xl tracking-tight">{headingOf(group)}</h1>
-      <ul aria-label="On this page" className="my-5 columns-1 gap-8 space-y-1.5 text-sm sm:columns-2">
-        {endpoints.map(({ id, title }) => (
-          <li key={id}>
-            <a href={`#${id}`} className="text-accent-ink hover:underline">
-              {title}
-            </a>
-          </li>
-        ))}
-      </ul>
+      <Contents sections={endpoints} />
       {endpoints.map((endpoint) => (
         <EndpointShown key={endpoint.id} endpoint={endpoint} />
       ))}
