@@ -1,18 +1,21 @@
 import { Link, NavLink } from '@remix-run/react'
 import { Logo } from '../shell/logo.tsx'
 import { useCurrentInView } from '../ui/current-in-view.ts'
+import { docsStrings } from './strings.tsx'
+
+const names = docsStrings.pages
 
 const pages = [
-  { to: '/docs', name: 'Quickstart', end: true },
-  { to: '/docs/authentication', name: 'Authentication' },
-  { to: '/docs/posts', name: 'Posts' },
-  { to: '/docs/channels', name: 'Channels' },
-  { to: '/docs/media', name: 'Media' },
-  { to: '/docs/webhooks', name: 'Webhooks' },
-  { to: '/docs/oauth', name: 'OAuth apps' },
-  { to: '/docs/errors', name: 'Errors' },
-  { to: '/docs/limits', name: 'Limits and versions' },
-  { to: '/docs/reference', name: 'Reference' },
+  { to: '/docs', name: names.quickstart, end: true },
+  { to: '/docs/authentication', name: names.authentication },
+  { to: '/docs/posts', name: names.posts },
+  { to: '/docs/channels', name: names.channels },
+  { to: '/docs/media', name: names.media },
+  { to: '/docs/webhooks', name: names.webhooks },
+  { to: '/docs/oauth', name: names.oauth },
+  { to: '/docs/errors', name: names.errors },
+  { to: '/docs/limits', name: names.limits },
+  { to: '/docs/reference', name: names.reference },
 ]
 
 /** The pages of the documentation: at the side, or in a row above on a small screen. */
@@ -22,9 +25,9 @@ export function DocsNav() {
     <div className="mb-7 border-b border-line md:sticky md:top-10 md:mb-0 md:self-start md:border-0">
       <Link to="/" className="mb-3 flex items-center gap-2.5 font-semibold md:mb-5 md:px-3">
         <Logo className="size-7 shrink-0" />
-        Punctual
+        {docsStrings.product}
       </Link>
-      <nav aria-label="Documentation">
+      <nav aria-label={docsStrings.navigation}>
         <ul ref={list} className="-mb-px flex gap-5 overflow-x-auto md:m-0 md:flex-col md:gap-0.5 md:overflow-visible">
           {pages.map(({ to, name, end = false }) => (
             <li key={to}>

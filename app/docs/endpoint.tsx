@@ -3,10 +3,13 @@ import { Fragment } from 'react'
 import type { Endpoint } from '../../server/rest/reference.ts'
 import { Sample } from '../ui/copy.tsx'
 import { Fields } from './fields.tsx'
+import { referenceStrings } from './strings.tsx'
 
-/** One route of the API: what it is for, what it takes and what it answers. */
+const strings = referenceStrings.endpoint
+
+/** One route of the API: its purpose, its input and its responses. */
 export function EndpointShown({ endpoint }: { endpoint: Endpoint }) {
-  const { id, method, path, title, about, parameters, bodies, answer, curl, refusals } = endpoint
+  const { id, method, path, title, about, parameters, bodies, answer, curl } = endpoint
   const rest = about.replaceAll('`', '').slice(`${title}. `.length)
   return (
     <section id={id} aria-labelledby={`${id}-title`} className="scroll-mt-6 border-t border-line py-8">
@@ -18,34 +21,40 @@ export function EndpointShown({ endpoint }: { endpoint: Endpoint }) {
       </p>
       <div className="mt-4 space-y-4">
         {rest ? <p>{rest}</p> : null}
-        <Sample copyName={`Copy curl command: ${title}`} text={curl} />
-        <Fields title="Parameters" fields={parameters} />
+        <Sample copyName={strings.copyCall(title)} text={curl} />
+        <Fields title={strings.parameters} fields={parameters} />
         {bodies.map((fields, i) => (
           <Fields
             key={fields.map(({ name, type }) => `${name} ${type}`).join()}
-            title={bodies.length > 1 ? `Body, form ${i + 1} of ${bodies.length}` : 'Body'}
+            title={strings.body(i + 1, bodies.length)}
             fields={fields}
           />
         ))}
         <p className="text-sm">
-          <span className="font-medium">Answers</span> {answer}
+          {strings.response(<span className="font-medium">{strings.responseLabel}</span>, answer)}
         </p>
-        <p className="text-sm">
-          <span className="font-medium">Refuses with</span>{' '}
-          {refusals.map(({ status, codes }) => (
-            <span key={status} className="mr-2">
-              {status}{' '}
-              {codes.map((code) => (
-                <Fragment key={code}>
-                  <Link to={`/docs/errors#${code}`} className="text-accent-ink underline underline-offset-2">
-                    {code}
-                  </Link>{' '}
-                </Fragment>
-              ))}
-            </span>
-          ))}
-        </p>
+        <Refusals of={endpoint} />
       </div>
     </section>
+  )
+}
+
+function Refusals({ of: { refusals } }: { of: Endpoint }) {
+  return (
+    <p className="text-sm">
+      <span className="font-medium">{strings.refusalsLabel}</span>{' '}
+      {refusals.map(({ status, codes }) => (
+        <span key={status} className="mr-2">
+          {status}{' '}
+          {codes.map((code) => (
+            <Fragment key={code}>
+              <Link to={`/docs/errors#${code}`} className="text-accent-ink underline underline-offset-2">
+                {code}
+              </Link>{' '}
+            </Fragment>
+          ))}
+        </span>
+      ))}
+    </p>
   )
 }

@@ -1,4 +1,5 @@
 import type { Field } from '../../server/rest/reference.ts'
+import { referenceStrings } from './strings.tsx'
 
 /** Parameters or members, a row each. On a narrow screen a row becomes a paragraph. */
 export function Fields({ title, fields }: { title: string; fields: Field[] }) {
@@ -11,7 +12,7 @@ export function Fields({ title, fields }: { title: string; fields: Field[] }) {
           <div key={`${where} ${name}`} className="gap-x-4 px-3.5 py-2 sm:flex">
             <dt className="shrink-0 sm:w-44">
               <code className="break-all font-mono">{name}</code>
-              {isRequired ? <span className="text-muted"> required</span> : null}
+              {isRequired ? <span className="text-muted"> {referenceStrings.endpoint.required}</span> : null}
             </dt>
             <dd className="min-w-0">
               <span className="break-words text-muted">{type}</span>

@@ -1,6 +1,7 @@
 import type { Guide } from '../../server/guides/markdown.ts'
 import { Sample } from '../ui/copy.tsx'
 import { Contents } from './contents.tsx'
+import { docsStrings } from './strings.tsx'
 
 /** A page of the documentation that is a Markdown file of docs/. */
 export function GuideShown({ guide }: { guide: Guide }) {
@@ -31,7 +32,7 @@ function partsOf({ title, sections, parts }: Guide) {
   let section = title
   let count = 0
   return parts.map((part) => {
-    if (part.kind === 'sample') return { ...part, copyName: `Copy example ${++count} of ${section}` }
+    if (part.kind === 'sample') return { ...part, copyName: docsStrings.copyExample(++count, section) }
     const last = sections.findLast(({ id }) => part.html.includes(`<h2 id="${id}">`))
     if (last) [section, count] = [last.title, 0]
     return part

@@ -1,8 +1,11 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { useLoaderData } from '@remix-run/react'
 import { GuideShown } from '../docs/guide.tsx'
+import { docsStrings } from '../docs/strings.tsx'
 
-export const meta: MetaFunction<typeof loader> = ({ data }) => [{ title: `${data?.title ?? 'Not found'} · Punctual` }]
+export const meta: MetaFunction<typeof loader> = ({ data }) => [
+  { title: docsStrings.pageTitle(data?.title ?? docsStrings.notFound) },
+]
 
 export async function loader({ context, params }: LoaderFunctionArgs) {
   const guide = await context.guide(params.guide ?? '')

@@ -2,8 +2,9 @@ import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/nod
 import { useLoaderData, useLocation, useNavigate } from '@remix-run/react'
 import { useEffect } from 'react'
 import { GuideShown } from '../docs/guide.tsx'
+import { docsStrings } from '../docs/strings.tsx'
 
-export const meta: MetaFunction = () => [{ title: 'Quickstart · Punctual' }]
+export const meta: MetaFunction = () => [{ title: docsStrings.pageTitle(docsStrings.pages.quickstart) }]
 
 export async function loader({ context }: LoaderFunctionArgs) {
   const guide = await context.guide('quickstart')
@@ -16,7 +17,7 @@ export default function Quickstart() {
   return <GuideShown guide={useLoaderData<typeof loader>()} />
 }
 
-/** The reference used to be here: an address such as /docs#schema-Post leads to it. A server sees no fragment. */
+/** The reference used to be here, so an address such as /docs#schema-Post leads to it. A server sees no fragment. */
 function useWayToReference() {
   const { hash } = useLocation()
   const navigate = useNavigate()

@@ -1,7 +1,8 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { useLoaderData } from '@remix-run/react'
+import { docsStrings } from '../docs/strings.tsx'
 
-export const meta: MetaFunction = () => [{ title: 'Errors of the API · Punctual' }]
+export const meta: MetaFunction = () => [{ title: docsStrings.pageTitle(docsStrings.pages.errors) }]
 
 export async function loader({ context }: LoaderFunctionArgs) {
   const { errors, faults } = context.reference()
@@ -12,8 +13,8 @@ export default function Errors() {
   const { errors, faults } = useLoaderData<typeof loader>()
   return (
     <article className="max-w-3xl">
-      <h1 className="font-semibold text-2xl tracking-tight">Errors of the API</h1>
-      <p className="mt-1 text-muted">What each code means, and what to do about it.</p>
+      <h1 className="font-semibold text-2xl tracking-tight">{docsStrings.pages.errors}</h1>
+      <p className="mt-1 text-muted">{docsStrings.errors.lead}</p>
       {errors.map(({ code, status, sentence, cure }) => (
         <section
           key={code}
@@ -28,7 +29,7 @@ export default function Errors() {
           <p className="mt-1 text-muted">{cure.replaceAll('`', '')}</p>
         </section>
       ))}
-      <h2 className="mt-4 border-line border-t pt-6 font-semibold text-lg">In the errors of a 422</h2>
+      <h2 className="mt-4 border-line border-t pt-6 font-semibold text-lg">{docsStrings.errors.faults}</h2>
       <dl>
         {faults.map(({ code, cure }) => (
           <div key={code} id={code} className="scroll-mt-6 py-2.5">

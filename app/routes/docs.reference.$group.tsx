@@ -3,9 +3,10 @@ import { useLoaderData, useParams } from '@remix-run/react'
 import { Contents } from '../docs/contents.tsx'
 import { EndpointShown } from '../docs/endpoint.tsx'
 import { BackToReference, headingOf } from '../docs/reference.tsx'
+import { referenceStrings } from '../docs/strings.tsx'
 
 export const meta: MetaFunction = ({ params }) => [
-  { title: `${headingOf(params.group ?? '')} · API reference · Punctual` },
+  { title: referenceStrings.groupPageTitle(headingOf(params.group ?? '')) },
 ]
 
 export async function loader({ context, params }: LoaderFunctionArgs) {

@@ -2,8 +2,9 @@ import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/nod
 import { useLoaderData } from '@remix-run/react'
 import { Fields } from '../docs/fields.tsx'
 import { BackToReference } from '../docs/reference.tsx'
+import { referenceStrings } from '../docs/strings.tsx'
 
-export const meta: MetaFunction = () => [{ title: 'Schemas · API reference · Punctual' }]
+export const meta: MetaFunction = () => [{ title: referenceStrings.groupPageTitle(referenceStrings.schemas) }]
 
 export async function loader({ context }: LoaderFunctionArgs) {
   return json({ schemas: context.reference().schemas })
@@ -14,15 +15,15 @@ export default function Schemas() {
   return (
     <article className="max-w-3xl">
       <BackToReference />
-      <h1 className="font-semibold text-2xl tracking-tight">Schemas</h1>
-      <p className="mt-1 text-muted">What the API answers with, member by member.</p>
+      <h1 className="font-semibold text-2xl tracking-tight">{referenceStrings.schemas}</h1>
+      <p className="mt-1 text-muted">{referenceStrings.schemasLead}</p>
       {schemas.map(({ name, about, fields }) => (
         <section key={name} id={`schema-${name}`} aria-labelledby={`${name}-title`} className="scroll-mt-6 py-5">
           <h2 id={`${name}-title`} className="font-semibold">
             {name}
           </h2>
           {about ? <p className="mb-2 text-muted text-sm">{about}</p> : null}
-          <Fields title="Members" fields={fields} />
+          <Fields title={referenceStrings.members} fields={fields} />
         </section>
       ))}
     </article>

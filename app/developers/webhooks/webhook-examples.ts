@@ -1,10 +1,10 @@
-/** How a receiver verifies a call: what the documentation shows and a test runs. Each defines one function. */
+/** How a receiver verifies a call. The documentation shows these and a test runs them. Each defines one function. */
 export const webhookExamples = {
   nodeWithPackage: `import { Webhook } from 'standardwebhooks' // npm install standardwebhooks
 
 const webhook = new Webhook(process.env.WEBHOOK_SECRET) // whsec_…
 
-/** \`body\` is the text as it arrived, not parsed and written again. Throws unless it is ours and of the last 5 minutes. */
+/** \`body\` is the raw text, before any parsing. Throws unless Punctual signed it in the last 5 minutes. */
 export function eventFrom(headers, body) {
   return webhook.verify(body, headers)
 }
@@ -48,7 +48,7 @@ def event_from(headers, body):
     if abs(time.time() - int(timestamp)) > 300:
         raise ValueError("Too old")
 
-    # body: the bytes as they came, not parsed and written again
+    # body: the raw bytes, before any parsing
     signed = f"{headers['webhook-id']}.{timestamp}.".encode() + body
     digest = hmac.new(secret, signed, hashlib.sha256).digest()
     expected = "v1," + base64.b64encode(digest).decode()

@@ -56,6 +56,13 @@ test('every page is reached from the navigation, which marks it alone', () => {
   expect(documentationPaths).toEqual(expect.arrayContaining(linked))
 })
 
+test('a page has the same name in the navigation and in its heading', () => {
+  const [all] = /<nav aria-label="Documentation">.*?<\/nav>/s.exec(pages['/docs']!)!
+  const links = [...all.matchAll(/<a [^>]*href="([^"]+)"[^>]*>(.*?)<\/a>/gs)]
+  const headings = links.map(([, path]) => textOf(/<h1[^>]*>(.*?)<\/h1>/s.exec(pages[path!]!)![1]!))
+  expect(headings).toEqual(links.map(([, , name]) => textOf(name!)))
+})
+
 test('each copy button of a page has a name of its own, which says what it copies', () => {
   for (const [path, page] of Object.entries(pages)) {
     const buttons = [...page.matchAll(/<button[^>]*aria-label="(Copy [^"]+)"/g)].map(([, name]) => name)
