@@ -2,10 +2,11 @@ import { Link } from '@remix-run/react'
 import type { ApiRequest as Shown } from '../../server/api-requests/list.ts'
 import { Instant } from '../shell/instant.tsx'
 import { CopyableId } from '../ui/copy.tsx'
+import { requestStrings } from './strings.tsx'
 
 const link = 'text-accent-ink underline underline-offset-2'
 
-/** One request to the public API: what was asked, how it ended, and whom to ask about it. */
+/** One request to the public API: its method and path, its outcome, and its credential. */
 export function ApiRequest({ request }: { request: Shown }) {
   const { at, method, path, durationMs, credentialId, credentialName, problem, requestId } = request
   return (
@@ -18,7 +19,7 @@ export function ApiRequest({ request }: { request: Shown }) {
       </p>
       <p className="mt-1 flex flex-wrap gap-x-3 gap-y-0.5 text-sm text-muted">
         <Instant at={at} form="exact" />
-        <span className="tabular-nums">{durationMs} ms</span>
+        <span className="tabular-nums">{requestStrings.request.duration(durationMs)}</span>
         <Link to={`/settings/developers/requests?credential=${credentialId}`} className={link}>
           {credentialName}
         </Link>
@@ -27,9 +28,9 @@ export function ApiRequest({ request }: { request: Shown }) {
             {problem}
           </Link>
         ) : null}
-        {request.status === CallerGone ? <span>went away before the answer</span> : null}
+        {request.status === CallerGone ? <span>{requestStrings.request.callerGone}</span> : null}
       </p>
-      <CopyableId copyName="Copy request id" text={requestId} />
+      <CopyableId copyName={requestStrings.request.copyId} text={requestId} />
     </>
   )
 }

@@ -7,10 +7,13 @@ import type { Fault } from '../../server/errors.ts'
 import { useZone } from '../shell/account.ts'
 import { ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { controlClass, FieldErrors } from '../ui/forms/field.tsx'
+import { requestStrings } from './strings.tsx'
+
+const strings = requestStrings.filters
 
 type Credential = { id: string; name: string }
 
-/** What the page of calls has read. */
+/** What the page of requests has loaded. */
 type Shown = {
   asked: Record<string, string>
   faults: Fault[]
@@ -19,7 +22,7 @@ type Shown = {
   apps: Credential[]
 }
 
-/** A plain form that asks for the page again: an address with filters can be kept and passed on. */
+/** A plain form that loads the page again: an address with filters can be saved and shared. */
 export function CallFilters() {
   const { asked, faults } = useLoaderData<Shown>()
   const count = Object.keys(asked).length
@@ -28,29 +31,29 @@ export function CallFilters() {
     <details open={count > 0} className="mb-6 rounded-2xl border border-line bg-panel shadow-sm">
       <summary className="flex cursor-pointer items-center gap-2 px-4 py-3 text-sm font-medium sm:px-5">
         <ListFilter aria-hidden className="size-4" />
-        {count === 0 ? 'Filter' : `Filter (${count} set)`}
+        {strings.summary(count)}
       </summary>
-      {/* Its key: what was typed and not sent goes with the page it was typed on. */}
+      {/* The key resets what was typed and not sent when the filters change. */}
       <Form key={JSON.stringify(asked)} className="grid gap-4 px-4 pb-4 sm:grid-cols-2 sm:px-5 sm:pb-5 lg:grid-cols-3">
         <Credential />
-        <Select name="method" label="Method">
+        <Select name="method" label={strings.method}>
           {requestMethods.map((method) => (
             <option key={method}>{method}</option>
           ))}
         </Select>
-        <Input name="status" label="Status" placeholder="404, or 4xx" />
-        <Input name="problem" label="Error code" placeholder="invalid_request" />
-        <Input name="path" label="Path begins with" placeholder="/posts" />
-        <Input name="requestId" label="Request id" />
-        <Input name="from" label="From" type="date" />
-        <Input name="to" label="To" type="date" />
+        <Input name="status" label={strings.status} placeholder={strings.statusExample} />
+        <Input name="problem" label={strings.problem} placeholder="invalid_request" />
+        <Input name="path" label={strings.path} placeholder="/posts" />
+        <Input name="requestId" label={strings.requestId} />
+        <Input name="from" label={strings.from} type="date" />
+        <Input name="to" label={strings.to} type="date" />
         <div className="flex items-end gap-2">
-          <Submit look="primary">Filter</Submit>
+          <Submit look="primary">{strings.filter}</Submit>
           <ButtonLink to="/settings/developers/requests" look="quiet">
-            Clear
+            {strings.clear}
           </ButtonLink>
         </div>
-        <p className="text-sm text-muted sm:col-span-2 lg:col-span-3">Days are those of {useZone()}.</p>
+        <p className="text-sm text-muted sm:col-span-2 lg:col-span-3">{strings.zone(useZone())}</p>
         <FieldErrors id="filter-errors" errors={general} />
       </Form>
     </details>
@@ -61,11 +64,11 @@ function Credential() {
   const { asked, keys, apps, requests } = useLoaderData<Shown>()
   const isListed = [...keys, ...apps].some(({ id }) => id === asked.credential)
   return (
-    <Select name="credential" label="Key or app">
-      <Options label="API keys" of={keys} />
-      <Options label="Apps" of={apps} />
+    <Select name="credential" label={strings.credential}>
+      <Options label={strings.keys} of={keys} />
+      <Options label={strings.apps} of={apps} />
       {asked.credential && !isListed ? (
-        <option value={asked.credential}>{requests[0]?.credentialName ?? 'One that is gone'}</option>
+        <option value={asked.credential}>{requests[0]?.credentialName ?? strings.removedCredential}</option>
       ) : null}
     </Select>
   )
@@ -91,7 +94,7 @@ function Select({ name, label, children }: Named & { children: ReactNode }) {
   return (
     <Labelled name={name} label={label}>
       <select id={name} name={name} defaultValue={asked[name] ?? ''} className={`${controlClass} pr-8`}>
-        <option value="">Any</option>
+        <option value="">{strings.any}</option>
         {children}
       </select>
     </Labelled>

@@ -1,4 +1,4 @@
-import { getFormProps, useForm } from '@conform-to/react'
+import { type FieldMetadata, getFormProps, useForm } from '@conform-to/react'
 import { Form, useLoaderData } from '@remix-run/react'
 import type { Scope } from '../../server/access/scopes.ts'
 import { scopeWords } from '../../server/words.ts'
@@ -9,53 +9,36 @@ import { ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { Tick } from '../ui/forms/checkbox.tsx'
 import { Field, FieldErrors, FormErrors } from '../ui/forms/field.tsx'
 import { Panel } from '../ui/page.tsx'
+import { keyStrings } from './strings.tsx'
+
+type Offered = { scopes: Scope[]; defaultScopes: Scope[] }
 
 /** The form that makes a key. */
 export function KeyForm() {
-  const { scopes, defaultScopes } = useLoaderData<{ scopes: Scope[]; defaultScopes: Scope[] }>()
+  const strings = keyStrings.form
+  const { defaultScopes } = useLoaderData<Offered>()
   const [form, fields] = useForm<{ name: string; scopes: string[]; expiresAt: string }>({
     ...useAnswer('generate'),
     defaultValue: { scopes: defaultScopes },
   })
-  const chosen = fields.scopes.initialValue
   return (
-    <Panel title="New key" lead="For a program of yours, or of somebody you trust, that posts for this organisation.">
+    <Panel title={strings.title} lead={strings.lead}>
       <Form method="post" {...getFormProps(form)} className="space-y-5">
         <input type="hidden" name="intent" value="generate" />
         <FormErrors form={form} />
+        <Field label={strings.name} field={fields.name} hint={strings.nameHint} className="max-w-md" required />
+        <ScopeChoice field={fields.scopes} />
         <Field
-          label="Name"
-          field={fields.name}
-          hint="What will use it, for example: Website."
-          className="max-w-md"
-          required
-        />
-        <fieldset aria-describedby={fields.scopes.errors ? fields.scopes.errorId : undefined}>
-          <legend className="mb-2 text-sm font-medium">Scopes</legend>
-          <div className="grid gap-2 sm:grid-cols-2">
-            {scopes.map((scope) => (
-              <Tick
-                key={scope}
-                name="scopes"
-                value={scope}
-                isChosen={chosen?.includes(scope) ?? false}
-                about={scopeWords[scope]}
-              />
-            ))}
-          </div>
-          <FieldErrors id={fields.scopes.errorId} errors={fields.scopes.errors} />
-        </fieldset>
-        <Field
-          label="Expires"
+          label={strings.expires}
           field={fields.expiresAt}
           type="date"
-          hint={`At the end of that day in ${useZone()}; never when left empty.`}
+          hint={strings.expiresHint(useZone())}
           className="max-w-md"
         />
         <div className="flex gap-2">
-          <Submit look="primary">Generate</Submit>
+          <Submit look="primary">{strings.generate}</Submit>
           <ButtonLink to="/settings/developers/access" look="quiet">
-            Close
+            {strings.close}
           </ButtonLink>
         </div>
       </Form>
@@ -63,12 +46,35 @@ export function KeyForm() {
   )
 }
 
-/** The one showing of a key, and a line to try it with. */
-export function NewKeyShown({ value, baseUrl }: { value: string; baseUrl: string }) {
+function ScopeChoice({ field }: { field: FieldMetadata<string[]> }) {
+  const { scopes } = useLoaderData<Offered>()
+  const chosen = field.initialValue
   return (
-    <Panel title="Your key" lead="Copy it now. It is shown this once and kept nowhere.">
-      <Copyable copyName="Copy API key" text={value} />
-      <h3 className="mb-1.5 mt-5 text-sm font-medium">Try it in a terminal</h3>
+    <fieldset aria-describedby={field.errors ? field.errorId : undefined}>
+      <legend className="mb-2 text-sm font-medium">{keyStrings.form.scopes}</legend>
+      <div className="grid gap-2 sm:grid-cols-2">
+        {scopes.map((scope) => (
+          <Tick
+            key={scope}
+            name="scopes"
+            value={scope}
+            isChosen={chosen?.includes(scope) ?? false}
+            about={scopeWords[scope]}
+          />
+        ))}
+      </div>
+      <FieldErrors id={field.errorId} errors={field.errors} />
+    </fieldset>
+  )
+}
+
+/** A new key, shown only once, and a line to try it with. */
+export function NewKeyShown({ value, baseUrl }: { value: string; baseUrl: string }) {
+  const strings = keyStrings.made
+  return (
+    <Panel title={strings.title} lead={strings.lead}>
+      <Copyable copyName={strings.copy} text={value} />
+      <h3 className="mb-1.5 mt-5 text-sm font-medium">{strings.tryIt}</h3>
       <Snippet text={`curl ${baseUrl}/public/v1/me -H 'Authorization: ${value}'`} />
     </Panel>
   )

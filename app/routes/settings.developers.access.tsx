@@ -6,6 +6,7 @@ import { NewKey } from '../../server/accounts/forms.ts'
 import { ById } from '../../server/forms.ts'
 import { answer, formOf, signedIn } from '../api.ts'
 import { KeyForm, NewKeyShown } from '../developers/key-form.tsx'
+import { keyStrings } from '../developers/strings.tsx'
 import { Instant } from '../shell/instant.tsx'
 import { mayManage } from '../shell/permissions.ts'
 import { Button, ButtonLink, Submit } from '../ui/forms/button.tsx'
@@ -13,7 +14,7 @@ import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead, Panel } from '../ui/page.tsx'
 import { instantOf } from '../ui/time-zone.ts'
 
-export const meta: MetaFunction = () => [{ title: 'Developers › Access · Punctual' }]
+export const meta: MetaFunction = () => [{ title: keyStrings.pageTitle }]
 
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
@@ -32,7 +33,7 @@ export async function action(args: ActionFunctionArgs) {
       return redirect('/settings/developers/access?revoked')
     })
   form.set('expiresAt', endOfDay(String(form.get('expiresAt') ?? ''), member.timeZone))
-  // A form without a tick is a mistake here, not a wish for the usual scopes.
+  // The API gives default scopes when none are named. In this form, choosing none is a mistake.
   const WithScopes = NewKey.extend({ scopes: NewKey.shape.scopes.unwrap() })
   return answer(form, WithScopes, async ({ expiresAt, ...wanted }) => {
     const { key } = await api.keys.create({ ...wanted, expiresAt: expiresAt?.toISOString() })
@@ -42,34 +43,32 @@ export async function action(args: ActionFunctionArgs) {
 
 function endOfDay(day: string, zone: string): string {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) return day
-  return instantOf(day, '24:00', zone)?.toISOString() ?? `${day}T00:00:00Z` // of no calendar, as the schema will say
+  return instantOf(day, '24:00', zone)?.toISOString() ?? `${day}T00:00:00Z` // a day that no calendar has: the schema refuses it
 }
+
+const link = 'text-accent-ink underline underline-offset-2'
 
 export default function Access() {
   const { mayMake, asked, keys, baseUrl } = useLoaderData<typeof loader>()
   const made = useActionData() as { key?: string } | undefined
-  if (!mayMake)
-    return <PageHead title="Developers › Access" lead="Owners and admins of this organisation make API keys here." />
+  if (!mayMake) return <PageHead title={keyStrings.title} lead={keyStrings.forManagersOnly} />
   return (
     <>
       <PageHead
-        title="Developers › Access"
-        lead={
-          <>
-            API keys act for this organisation, whoever made them.{' '}
-            <Link to="/docs/reference" className="text-accent-ink underline underline-offset-2">
-              API reference
-            </Link>
-          </>
-        }
+        title={keyStrings.title}
+        lead={keyStrings.lead(
+          <Link to="/docs/reference" className={link}>
+            {keyStrings.reference}
+          </Link>,
+        )}
       >
         <Form preventScrollReset>
           <Button type="submit" name="generate" value="" look="primary">
-            Generate key
+            {keyStrings.generateKey}
           </Button>
         </Form>
       </PageHead>
-      {'revoked' in asked ? <Notice>The key is revoked. It is refused from now on.</Notice> : null}
+      {'revoked' in asked ? <Notice>{keyStrings.revoked}</Notice> : null}
       <div className="space-y-6">
         {made?.key ? <NewKeyShown value={made.key} baseUrl={baseUrl} /> : null}
         {'generate' in asked && !made?.key ? <KeyForm /> : null}
@@ -86,34 +85,10 @@ function Keys() {
       {keys.map((key) => (
         <li key={key.id} className="px-4 py-4 sm:px-5">
           <div className="flex flex-wrap items-center gap-x-4 gap-y-3">
-            <div className="min-w-48 flex-1">
-              <p id={`key-${key.id}`} className="font-medium">
-                {key.name} <code className="ml-1 font-mono text-sm font-normal text-muted">…{key.last4}</code>
-              </p>
-              <p className="text-sm text-muted">{key.scopes.join(' · ')}</p>
-              <p className="mt-1 text-sm text-muted">
-                {key.lastUsedAt ? (
-                  <>
-                    Last used <Instant at={key.lastUsedAt} />
-                  </>
-                ) : (
-                  'Never used'
-                )}
-                {' · '}
-                <Expiry of={key} />
-                {' · '}
-                <Link
-                  to={`/settings/developers/requests?credential=${key.id}`}
-                  aria-describedby={`key-${key.id}`}
-                  className="text-accent-ink underline underline-offset-2"
-                >
-                  Requests
-                </Link>
-              </p>
-            </div>
+            <KeyFacts of={key} />
             <Form preventScrollReset>
               <Button type="submit" name="revoke" value={key.id} aria-describedby={`key-${key.id}`}>
-                Revoke
+                {keyStrings.list.revoke}
               </Button>
             </Form>
           </div>
@@ -124,34 +99,51 @@ function Keys() {
   )
 }
 
-function Expiry({ of: key }: { of: { expiresAt: string | null; expired: boolean } }) {
-  if (!key.expiresAt) return <>does not expire</>
-  if (key.expired)
-    return (
-      <span className="text-warn">
-        expired <Instant at={key.expiresAt} form="day" />
-      </span>
-    )
+type Key = ReturnType<typeof useLoaderData<typeof loader>>['keys'][number]
+
+function KeyFacts({ of: key }: { of: Key }) {
+  const { lastUsed, neverUsed, requests } = keyStrings.list
   return (
-    <>
-      expires <Instant at={key.expiresAt} />
-    </>
+    <div className="min-w-48 flex-1">
+      <p id={`key-${key.id}`} className="font-medium">
+        {key.name} <code className="ml-1 font-mono text-sm font-normal text-muted">…{key.last4}</code>
+      </p>
+      <p className="text-sm text-muted">{key.scopes.join(' · ')}</p>
+      <p className="mt-1 text-sm text-muted">
+        {key.lastUsedAt ? lastUsed(<Instant at={key.lastUsedAt} />) : neverUsed}
+        {' · '}
+        <Expiry of={key} />
+        {' · '}
+        <Link
+          to={`/settings/developers/requests?credential=${key.id}`}
+          aria-describedby={`key-${key.id}`}
+          className={link}
+        >
+          {requests}
+        </Link>
+      </p>
+    </div>
   )
 }
 
+function Expiry({ of: key }: { of: { expiresAt: string | null; expired: boolean } }) {
+  const { neverExpires, expired, expires } = keyStrings.list
+  if (!key.expiresAt) return neverExpires
+  if (key.expired) return <span className="text-warn">{expired(<Instant at={key.expiresAt} form="day" />)}</span>
+  return expires(<Instant at={key.expiresAt} />)
+}
+
 function Revocation({ id, name }: { id: string; name: string }) {
+  const strings = keyStrings.revocation
   return (
     <div className="mt-4">
-      <Panel
-        title={`Revoke ${name}?`}
-        lead="Whatever uses it is refused from its next request on. This cannot be undone."
-      >
+      <Panel title={strings.title(name)} lead={strings.lead}>
         <Form method="post" className="flex gap-2">
           <input type="hidden" name="intent" value="revoke" />
           <input type="hidden" name="id" value={id} />
-          <Submit look="danger">Revoke key</Submit>
+          <Submit look="danger">{strings.revoke}</Submit>
           <ButtonLink to="/settings/developers/access" look="quiet">
-            Keep it
+            {strings.keep}
           </ButtonLink>
         </Form>
       </Panel>
@@ -161,8 +153,8 @@ function Revocation({ id, name }: { id: string; name: string }) {
 
 function NoKeys() {
   return (
-    <Empty icon={<KeyRound aria-hidden />} title="No key yet">
-      <p>With a key, a program schedules posts on your channels through the API: a website, a script, an automation.</p>
+    <Empty icon={<KeyRound aria-hidden />} title={keyStrings.none.title}>
+      <p>{keyStrings.none.text}</p>
     </Empty>
   )
 }

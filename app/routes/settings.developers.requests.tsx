@@ -7,13 +7,14 @@ import type { Api } from '../../server/router.ts'
 import { problemOf, signedIn } from '../api.ts'
 import { ApiRequest } from '../developers/api-request.tsx'
 import { CallFilters } from '../developers/call-filters.tsx'
+import { requestStrings } from '../developers/strings.tsx'
 import { mayManage } from '../shell/permissions.ts'
 import { ButtonLink } from '../ui/forms/button.tsx'
 import { Paging } from '../ui/lists/paging.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
 import { instantOf } from '../ui/time-zone.ts'
 
-export const meta: MetaFunction = () => [{ title: 'Developers › Requests · Punctual' }]
+export const meta: MetaFunction = () => [{ title: requestStrings.pageTitle }]
 
 const Path = '/settings/developers/requests'
 const PageLimit = 50
@@ -39,7 +40,7 @@ const nothing: Found = { status: 200, requests: [], nextCursor: null, faults: []
 
 type Wanted = Parameters<Api['requests']['list']>[0]
 
-/** A page of calls, or what is wrong with the filters. */
+/** A page of requests, or the faults of the filters. */
 async function pageOf(api: Api, asked: Record<string, string>, cursor: string, zone: string): Promise<Found> {
   const { from, to, ...rest } = asked
   const days = {
@@ -56,7 +57,7 @@ async function pageOf(api: Api, asked: Record<string, string>, cursor: string, z
   }
 }
 
-// What is no day is left to the schema to refuse.
+// The schema refuses a text that is not a day.
 function instantAt(day: string, time: string, zone: string): string {
   return instantOf(day, time, zone)?.toISOString() ?? day
 }
@@ -69,26 +70,16 @@ async function credentialsOf(api: Api) {
 
 export default function Requests() {
   const { mayRead, asked, isFirstPage, requests, nextCursor } = useLoaderData<typeof loader>()
-  if (!mayRead)
-    return (
-      <PageHead
-        title="Developers › Requests"
-        lead="Owners and admins of this organisation read here what its programs asked."
-      />
-    )
+  if (!mayRead) return <PageHead title={requestStrings.title} lead={requestStrings.forManagersOnly} />
   return (
     <>
       <PageHead
-        title="Developers › Requests"
-        lead={
-          <>
-            What keys and apps asked of the{' '}
-            <Link to="/docs" className="text-accent-ink underline underline-offset-2">
-              API
-            </Link>{' '}
-            in the last 7 days, newest first. No bodies are kept.
-          </>
-        }
+        title={requestStrings.title}
+        lead={requestStrings.lead(
+          <Link to="/docs" className="text-accent-ink underline underline-offset-2">
+            {requestStrings.api}
+          </Link>,
+        )}
       />
       <CallFilters />
       {requests.length > 0 ? (
@@ -100,26 +91,27 @@ export default function Requests() {
           ))}
         </ol>
       ) : (
-        <NoCalls />
+        <NoRequests />
       )}
       <Paging path={Path} filters={asked} isFirstPage={isFirstPage} nextCursor={nextCursor} />
     </>
   )
 }
 
-function NoCalls() {
+function NoRequests() {
+  const { none, noMatch } = requestStrings
   const { asked, isFirstPage, faults } = useLoaderData<typeof loader>()
   if (faults.length > 0) return null
   if (Object.keys(asked).length > 0 || !isFirstPage)
     return (
-      <Empty icon={<ListTree aria-hidden />} title="None here">
-        <p>No call of the last 7 days is like that.</p>
+      <Empty icon={<ListTree aria-hidden />} title={noMatch.title}>
+        <p>{noMatch.text}</p>
       </Empty>
     )
   return (
-    <Empty icon={<ListTree aria-hidden />} title="Nothing was asked yet">
-      <p>Each call with a key or a token of this organisation shows up here a second later, with what went wrong.</p>
-      <ButtonLink to="/settings/developers/access">Make a key</ButtonLink>
+    <Empty icon={<ListTree aria-hidden />} title={none.title}>
+      <p>{none.text}</p>
+      <ButtonLink to="/settings/developers/access">{none.generateKey}</ButtonLink>
     </Empty>
   )
 }

@@ -99,7 +99,7 @@ test('instants and days are those of the person’s zone', async () => {
   await page.getByText('2 May 2026, 01:45:00').waitFor()
   expect(await idsOn(page)).toHaveLength(1)
   await page.goto('/settings/developers/requests?from=2026-05-01&to=2026-05-01')
-  await page.getByText('None here').waitFor()
+  await page.getByText('No matching requests').waitFor()
 })
 
 test('the page of keys leads to what a key has asked, and a request id is copied', async () => {
@@ -118,7 +118,7 @@ test('who has made no call yet is told how, and who may not read it nothing else
   const page = await here.page()
   const { id } = (await accountByEmail(here.db, await signUp(page, here.site)))!
   await page.goto('/settings/developers/requests')
-  await page.getByText('Nothing was asked yet').waitFor()
+  await page.getByText('No requests yet').waitFor()
   await here.db.update(memberships).set({ role: 'editor' }).where(eq(memberships.accountId, id))
   await page.goto('/settings/developers/requests')
   await page.getByText('Owners and admins').waitFor()
