@@ -3,17 +3,18 @@ import { useActionData, useLoaderData } from '@remix-run/react'
 import { ById } from '../../server/forms.ts'
 import { ListWebhookDeliveries, UpdateWebhook, WebhookDeliveryById } from '../../server/webhooks/forms.ts'
 import { answer, formOf, shown, signedIn } from '../api.ts'
+import { webhookStrings } from '../developers/webhooks/strings.tsx'
 import { WebhookCard, WebhookPanel } from '../developers/webhooks/webhook-card.tsx'
 import { SecretShown } from '../developers/webhooks/webhook-form.tsx'
 import { WebhookLog } from '../developers/webhooks/webhook-log.tsx'
-import { cureOf, isAmiss, Wrong } from '../developers/webhooks/webhook-state.tsx'
+import { cureOf, isAmiss, Trouble } from '../developers/webhooks/webhook-state.tsx'
 import { useRereading } from '../ui/live.ts'
 import { Notice } from '../ui/notice.tsx'
 import { PageHead } from '../ui/page.tsx'
 import { Warning } from '../ui/warning.tsx'
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [
-  { title: `${data ? `${new URL(data.webhook.url).host} · ` : ''}Developers › Webhooks · Punctual` },
+  { title: data ? webhookStrings.endpointPageTitle(new URL(data.webhook.url).host) : webhookStrings.pageTitle },
 ]
 
 const PageLimit = 20
@@ -23,14 +24,14 @@ export async function loader(args: LoaderFunctionArgs) {
   const id = String(args.params.id)
   const asked = Object.fromEntries(new URL(args.request.url).searchParams)
   const { cursor } = asked
-  const status = ListWebhookDeliveries.shape.status.safeParse(asked.status).data // of no such outcome: all
-  // First the log: the page is read again only while it says that something is due.
+  const status = ListWebhookDeliveries.shape.status.safeParse(asked.status).data // an unknown status shows all
+  // The log first: the page reloads only while the log shows a delivery that is due.
   const log = await shown(api.webhooks.deliveries({ id, status, limit: PageLimit, ...(cursor ? { cursor } : {}) }))
   const webhook = await shown(api.webhooks.get({ id }))
   return json({ webhook, log, status: status ?? null, asked })
 }
 
-// A form without a tick is a mistake here, and a description that was emptied is to be empty.
+// In this form, choosing no event is a mistake, and an emptied description is saved as empty.
 const shape = UpdateWebhook.shape
 const ChangedWebhook = UpdateWebhook.extend({
   description: shape.description.unwrap().default(''),
@@ -46,12 +47,12 @@ export async function action(args: ActionFunctionArgs) {
   if (intent === 'test')
     return answer(form, ById, async (wanted) => {
       await webhooks.test(wanted)
-      return { said: 'A test event is on its way.' }
+      return { said: webhookStrings.testSent }
     })
   if (intent === 'resend')
     return answer(form, WebhookDeliveryById, async (wanted) => {
       await webhooks.resend(wanted)
-      return { said: 'It is on its way again.' }
+      return { said: webhookStrings.resent }
     })
   if (intent === 'rotate')
     return answer(form, ById, async (wanted) => json({ newSecret: (await webhooks.rotate(wanted)).secret }))
@@ -74,20 +75,20 @@ export default function WebhookPage() {
   const isOn = webhook.status === 'ACTIVE'
   return (
     <>
-      <PageHead title={`Developers › Webhooks › ${new URL(webhook.url).host}`} />
-      {'saved' in asked ? <Notice>Saved.</Notice> : null}
-      {'switched' in asked && isOn ? <Notice>It is switched on, and told of what happens from now on.</Notice> : null}
+      <PageHead title={webhookStrings.endpointTitle(new URL(webhook.url).host)} />
+      {'saved' in asked ? <Notice>{webhookStrings.saved}</Notice> : null}
+      {'switched' in asked && isOn ? <Notice>{webhookStrings.switchedOn}</Notice> : null}
       {isAmiss(webhook) ? (
         <Warning>
           <p>
-            This endpoint <Wrong of={webhook} />. {cureOf(webhook)}
+            <Trouble of={webhook} name={webhookStrings.thisEndpoint} /> {cureOf(webhook)}
           </p>
         </Warning>
       ) : null}
       <div className="space-y-6">
         {newSecret ? (
-          <SecretShown title="The new secret" secret={newSecret}>
-            <p className="text-sm text-muted">For 24 hours each call is signed with the one before as well.</p>
+          <SecretShown title={webhookStrings.secret.rotatedTitle} secret={newSecret}>
+            <p className="text-sm text-muted">{webhookStrings.secret.overlap}</p>
           </SecretShown>
         ) : (
           <WebhookPanel />

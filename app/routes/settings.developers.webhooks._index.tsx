@@ -4,15 +4,16 @@ import { ChevronRight, Webhook as WebhookIcon } from 'lucide-react'
 import { CreateWebhook } from '../../server/webhooks/forms.ts'
 import type { Webhook } from '../../server/webhooks/webhooks.ts'
 import { answer, formOf, signedIn } from '../api.ts'
+import { webhookStrings } from '../developers/webhooks/strings.tsx'
 import { SecretShown, WebhookForm } from '../developers/webhooks/webhook-form.tsx'
-import { cureOf, isAmiss, isTroubled, WebhookState, Wrong } from '../developers/webhooks/webhook-state.tsx'
+import { cureOf, isAmiss, isTroubled, Trouble, WebhookState } from '../developers/webhooks/webhook-state.tsx'
 import { mayManage } from '../shell/permissions.ts'
 import { Button, ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead, Panel } from '../ui/page.tsx'
 import { Warning } from '../ui/warning.tsx'
 
-export const meta: MetaFunction = () => [{ title: 'Developers › Webhooks · Punctual' }]
+export const meta: MetaFunction = () => [{ title: webhookStrings.pageTitle }]
 
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
@@ -22,7 +23,7 @@ export async function loader(args: LoaderFunctionArgs) {
   return json({ mayMake, asked, webhooks })
 }
 
-// A form without a tick is a mistake here, not a wish for all events.
+// The API sends all events when none are named. In this form, choosing none is a mistake.
 const WithEvents = CreateWebhook.extend({ events: CreateWebhook.shape.events.unwrap() })
 
 export async function action(args: ActionFunctionArgs) {
@@ -38,28 +39,24 @@ type Made = { id: string; url: string; secret: string }
 export default function Webhooks() {
   const { mayMake, asked, webhooks } = useLoaderData<typeof loader>()
   const { made } = (useActionData() ?? {}) as { made?: Made }
-  if (!mayMake)
-    return <PageHead title="Developers › Webhooks" lead="Owners and admins of this organisation add webhooks here." />
+  if (!mayMake) return <PageHead title={webhookStrings.title} lead={webhookStrings.forManagersOnly} />
   return (
     <>
       <PageHead
-        title="Developers › Webhooks"
-        lead={
-          <>
-            Addresses of yours that are told what becomes of posts and channels.{' '}
-            <Link to="/docs/webhooks" className="text-accent-ink underline underline-offset-2">
-              How they work
-            </Link>
-          </>
-        }
+        title={webhookStrings.title}
+        lead={webhookStrings.lead(
+          <Link to="/docs/webhooks" className="text-accent-ink underline underline-offset-2">
+            {webhookStrings.guide}
+          </Link>,
+        )}
       >
         <Form preventScrollReset>
           <Button type="submit" name="add" value="" look="primary">
-            Add endpoint
+            {webhookStrings.add}
           </Button>
         </Form>
       </PageHead>
-      {'deleted' in asked ? <Notice>The endpoint is deleted. Nothing more is sent to it.</Notice> : null}
+      {'deleted' in asked ? <Notice>{webhookStrings.deleted}</Notice> : null}
       <Troubles />
       <div className="space-y-6">
         {made ? <Added made={made} /> : null}
@@ -77,31 +74,37 @@ function Troubles() {
     <Warning>
       {troubled.map((webhook) => (
         <p key={webhook.id}>
-          <Link to={pathOf(webhook)} className="break-all font-medium underline underline-offset-2">
-            {webhook.url}
-          </Link>{' '}
-          <Wrong of={webhook} />. {cureOf(webhook)}
+          <Trouble of={webhook} name={<UrlLink webhook={webhook} />} /> {cureOf(webhook)}
         </p>
       ))}
     </Warning>
   )
 }
 
+function UrlLink({ webhook }: { webhook: Pick<Webhook, 'id' | 'url'> }) {
+  return (
+    <Link to={pathOf(webhook)} className="break-all font-medium underline underline-offset-2">
+      {webhook.url}
+    </Link>
+  )
+}
+
 function Added({ made }: { made: Made }) {
   return (
-    <SecretShown title="The endpoint is added" secret={made.secret}>
-      <ButtonLink to={pathOf(made)}>Try it</ButtonLink>
+    <SecretShown title={webhookStrings.secret.addedTitle} secret={made.secret}>
+      <ButtonLink to={pathOf(made)}>{webhookStrings.secret.tryIt}</ButtonLink>
     </SecretShown>
   )
 }
 
 function NewEndpoint() {
+  const { addTitle, add, close } = webhookStrings.form
   return (
-    <Panel title="New endpoint">
+    <Panel title={addTitle}>
       <WebhookForm intent="add">
-        <Submit look="primary">Add</Submit>
+        <Submit look="primary">{add}</Submit>
         <ButtonLink to="/settings/developers/webhooks" look="quiet">
-          Close
+          {close}
         </ButtonLink>
       </WebhookForm>
     </Panel>
@@ -125,11 +128,11 @@ function List() {
             {webhook.description ? <p className="truncate text-sm">{webhook.description}</p> : null}
             <p className="mt-1 flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-muted">
               <WebhookState of={webhook} />
-              {webhook.events.length} {webhook.events.length === 1 ? 'event' : 'events'}
+              {webhookStrings.events(webhook.events.length)}
             </p>
             {isAmiss(webhook) ? (
               <p className="mt-1 text-sm text-muted">
-                It <Wrong of={webhook} />.
+                <Trouble of={webhook} name={webhookStrings.it} />
               </p>
             ) : null}
           </div>
@@ -146,8 +149,8 @@ function pathOf({ id }: Pick<Webhook, 'id'>): string {
 
 function NoWebhooks() {
   return (
-    <Empty icon={<WebhookIcon aria-hidden />} title="No endpoint yet">
-      <p>With one, a program of yours learns that a post is out, or has failed, without asking again and again.</p>
+    <Empty icon={<WebhookIcon aria-hidden />} title={webhookStrings.none.title}>
+      <p>{webhookStrings.none.text}</p>
     </Empty>
   )
 }

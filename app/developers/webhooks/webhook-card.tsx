@@ -6,13 +6,15 @@ import { useAnswer } from '../../ui/forms/answer.ts'
 import { Button, ButtonLink, Submit } from '../../ui/forms/button.tsx'
 import { FormErrors, Said } from '../../ui/forms/field.tsx'
 import { Card, Panel } from '../../ui/page.tsx'
+import { webhookStrings } from './strings.tsx'
 import { useWebhook } from './webhook.ts'
 import { WebhookForm } from './webhook-form.tsx'
 import { WebhookState } from './webhook-state.tsx'
 
-/** A webhook as it is, with what can be done to it. */
+/** A webhook with its buttons. */
 export function WebhookCard() {
   const { webhook } = useWebhook()
+  const strings = webhookStrings.card
   const { url, description, events, previousSecretUntil, createdBy, createdAt } = webhook
   return (
     <Card>
@@ -23,45 +25,44 @@ export function WebhookCard() {
       </div>
       <dl className="mt-4 space-y-2 text-sm [&_dt]:text-muted">
         <div>
-          <dt>Told of</dt>
+          <dt>{strings.events}</dt>
           <dd className="break-words font-mono">{events.join(' · ')}</dd>
         </div>
         <div>
-          <dt>Added by</dt>
-          <dd>
-            {makers[createdBy.kind]}
-            {createdBy.name}, <Instant at={createdAt} />
-            {createdBy.kind === 'app' ? '. It ends with the app’s access.' : ''}
-          </dd>
+          <dt>{strings.addedBy}</dt>
+          <dd>{makers[createdBy.kind](createdBy.name, <Instant at={createdAt} />)}</dd>
         </div>
         {previousSecretUntil ? (
           <div>
-            <dt>Secret</dt>
-            <dd>
-              Rotated. Calls are signed with the one before as well until <Instant at={previousSecretUntil} />
-            </dd>
+            <dt>{strings.secret}</dt>
+            <dd>{strings.rotated(<Instant at={previousSecretUntil} />)}</dd>
           </div>
         ) : null}
       </dl>
-      <Deeds />
+      <Actions />
     </Card>
   )
 }
 
-const makers = { member: '', api_key: 'the key ', app: 'the app ' }
+const makers = {
+  member: webhookStrings.card.byMember,
+  api_key: webhookStrings.card.byKey,
+  app: webhookStrings.card.byApp,
+}
 
-function Deeds() {
+function Actions() {
+  const strings = webhookStrings.card
   const { webhook } = useWebhook()
   const isOn = webhook.status === 'ACTIVE'
   return (
     <div className="mt-5 flex flex-wrap items-start gap-2">
-      {isOn ? <Deed intent="test" name="Send test event" look="primary" /> : <SwitchOn />}
+      {isOn ? <ActionForm intent="test" name={strings.sendTest} look="primary" /> : <SwitchOn />}
       {/* GET forms: the buttons work without a script, and Back closes what they open. */}
       <Form preventScrollReset className="flex flex-wrap gap-2">
-        <Opener name="change">Change</Opener>
-        <Opener name="rotate">Rotate secret</Opener>
-        {isOn ? <Opener name="off">Switch off</Opener> : null}
-        <Opener name="delete">Delete</Opener>
+        <Opener name="change">{strings.change}</Opener>
+        <Opener name="rotate">{strings.rotate}</Opener>
+        {isOn ? <Opener name="off">{strings.switchOff}</Opener> : null}
+        <Opener name="delete">{strings.delete}</Opener>
       </Form>
     </div>
   )
@@ -77,16 +78,16 @@ function Opener({ name, children }: { name: string; children: ReactNode }) {
 
 function SwitchOn() {
   return (
-    <Deed intent="switch" name="Switch on" look="primary">
+    <ActionForm intent="switch" name={webhookStrings.card.switchOn} look="primary">
       <input type="hidden" name="status" value="ACTIVE" />
-    </Deed>
+    </ActionForm>
   )
 }
 
-type DeedProps = { intent: string; name: string; look: 'primary' | 'danger'; children?: ReactNode }
+type ActionFormProps = { intent: string; name: string; look: 'primary' | 'danger'; children?: ReactNode }
 
-/** A form that is one button. */
-function Deed({ intent, name, look, children }: DeedProps) {
+/** A form of a single button. */
+function ActionForm({ intent, name, look, children }: ActionFormProps) {
   const { said, ...answered } = useAnswer(intent)
   const [form] = useForm(answered)
   return (
@@ -100,52 +101,56 @@ function Deed({ intent, name, look, children }: DeedProps) {
   )
 }
 
-/** What a button of the card has opened. */
+/** The panel that a button of the card opened. */
 export function WebhookPanel() {
   const { webhook, asked } = useWebhook()
   if ('change' in asked) return <Change />
-  if ('rotate' in asked)
-    return (
-      <Confirmation
-        title="Rotate the secret?"
-        lead="The new one is shown once. For 24 hours each call is signed with both, so that the receiver can change over without missing one."
-      >
-        <Deed intent="rotate" name="Make a new secret" look="primary" />
-      </Confirmation>
-    )
-  if ('off' in asked && webhook.status === 'ACTIVE')
-    return (
-      <Confirmation
-        title="Switch it off?"
-        lead="Nothing is sent to it from then on, nothing is kept for it, and what waits now is not sent. You can switch it on again."
-      >
-        <Deed intent="switch" name="Switch off now" look="danger">
-          <input type="hidden" name="status" value="OFF" />
-        </Deed>
-      </Confirmation>
-    )
-  if ('delete' in asked)
-    return (
-      <Confirmation
-        title="Delete the endpoint?"
-        lead="Its log and its secret go with it, and what waits is not sent. This cannot be undone."
-      >
-        <Deed intent="delete" name="Delete endpoint" look="danger" />
-      </Confirmation>
-    )
+  if ('rotate' in asked) return <RotationConfirmation />
+  if ('off' in asked && webhook.status === 'ACTIVE') return <OffConfirmation />
+  if ('delete' in asked) return <DeletionConfirmation />
   return null
 }
 
 function Change() {
   const { webhook } = useWebhook()
   const { url, description, events } = webhook
+  const { changeTitle, save, close } = webhookStrings.form
   return (
-    <Panel title="Change the endpoint">
+    <Panel title={changeTitle}>
       <WebhookForm intent="change" webhook={{ url, description, events }}>
-        <Submit look="primary">Save</Submit>
-        <Close>Close</Close>
+        <Submit look="primary">{save}</Submit>
+        <Close>{close}</Close>
       </WebhookForm>
     </Panel>
+  )
+}
+
+function RotationConfirmation() {
+  const { rotateTitle, rotateLead, rotate } = webhookStrings.confirm
+  return (
+    <Confirmation title={rotateTitle} lead={rotateLead}>
+      <ActionForm intent="rotate" name={rotate} look="primary" />
+    </Confirmation>
+  )
+}
+
+function OffConfirmation() {
+  const { offTitle, offLead, off } = webhookStrings.confirm
+  return (
+    <Confirmation title={offTitle} lead={offLead}>
+      <ActionForm intent="switch" name={off} look="danger">
+        <input type="hidden" name="status" value="OFF" />
+      </ActionForm>
+    </Confirmation>
+  )
+}
+
+function DeletionConfirmation() {
+  const { deleteTitle, deleteLead, delete: name } = webhookStrings.confirm
+  return (
+    <Confirmation title={deleteTitle} lead={deleteLead}>
+      <ActionForm intent="delete" name={name} look="danger" />
+    </Confirmation>
   )
 }
 
@@ -154,7 +159,7 @@ function Confirmation({ title, lead, children }: { title: string; lead: string; 
     <Panel title={title} lead={lead}>
       <div className="flex flex-wrap items-start gap-2">
         {children}
-        <Close>Keep it as it is</Close>
+        <Close>{webhookStrings.confirm.keep}</Close>
       </div>
     </Panel>
   )

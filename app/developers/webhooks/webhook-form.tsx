@@ -1,4 +1,4 @@
-import { getFormProps, useForm } from '@conform-to/react'
+import { type FieldMetadata, getFormProps, useForm } from '@conform-to/react'
 import { Form, Link } from '@remix-run/react'
 import type { ReactNode } from 'react'
 import { eventTypes } from '../../../server/webhooks/forms.ts'
@@ -8,51 +8,60 @@ import { useAnswer } from '../../ui/forms/answer.ts'
 import { Tick } from '../../ui/forms/checkbox.tsx'
 import { Field, FieldErrors, FormErrors } from '../../ui/forms/field.tsx'
 import { Panel } from '../../ui/page.tsx'
+import { webhookStrings } from './strings.tsx'
 
 type Fields = { url: string; description: string; events: string[] }
 
-/** Where a webhook leads and what it is told of, to add one or to change it. `children` are the buttons. */
+/** The form that adds or changes a webhook: its URL, description and events. `children` are the buttons. */
 export function WebhookForm({ intent, webhook, children }: { intent: string; webhook?: Fields; children: ReactNode }) {
+  const strings = webhookStrings.form
   const defaultValue = webhook ?? { events: [...eventTypes] }
   const [form, fields] = useForm<Fields>({ ...useAnswer(intent), defaultValue })
-  const chosen = fields.events.initialValue
   return (
     <Form method="post" {...getFormProps(form)} className="space-y-5">
       <input type="hidden" name="intent" value={intent} />
       <FormErrors form={form} />
       <Field
-        label="URL"
+        label={strings.url}
         field={fields.url}
         type="url"
         maxLength={2000}
-        hint="An address of yours that can be reached from the internet. It takes a POST with a JSON body."
+        hint={strings.urlHint}
         className="max-w-xl"
         required
       />
       <Field
-        label="Description"
+        label={strings.description}
         field={fields.description}
         maxLength={200}
-        hint="For you: what listens there."
+        hint={strings.descriptionHint}
         className="max-w-xl"
       />
-      <fieldset aria-describedby={fields.events.errors ? fields.events.errorId : undefined}>
-        <legend className="mb-2 text-sm font-medium">Events</legend>
-        <div className="space-y-4">
-          <Group name="Posts" prefix="post." chosen={chosen} />
-          <Group name="Channels" prefix="channel." chosen={chosen} />
-        </div>
-        <FieldErrors id={fields.events.errorId} errors={fields.events.errors} />
-      </fieldset>
+      <EventChoice field={fields.events} />
       <div className="flex flex-wrap gap-2">{children}</div>
     </Form>
+  )
+}
+
+function EventChoice({ field }: { field: FieldMetadata<string[]> }) {
+  const strings = webhookStrings.form
+  const chosen = field.initialValue
+  return (
+    <fieldset aria-describedby={field.errors ? field.errorId : undefined}>
+      <legend className="mb-2 text-sm font-medium">{strings.events}</legend>
+      <div className="space-y-4">
+        <Group name={strings.posts} prefix="post." chosen={chosen} />
+        <Group name={strings.channels} prefix="channel." chosen={chosen} />
+      </div>
+      <FieldErrors id={field.errorId} errors={field.errors} />
+    </fieldset>
   )
 }
 
 type GroupProps = { name: string; prefix: string; chosen: unknown }
 
 function Group({ name, prefix, chosen }: GroupProps) {
-  const isChosen = (type: string) => [chosen].flat().includes(type) // one tick alone comes back as a text
+  const isChosen = (type: string) => [chosen].flat().includes(type) // a single choice comes back as a string
   return (
     <fieldset>
       <legend className="mb-1.5 text-sm text-muted">{name}</legend>
@@ -67,17 +76,19 @@ function Group({ name, prefix, chosen }: GroupProps) {
   )
 }
 
-/** The one showing of a webhook's secret. */
+/** A webhook's secret, shown only once. */
 export function SecretShown({ title, secret, children }: { title: string; secret: string; children?: ReactNode }) {
+  const strings = webhookStrings.secret
   return (
-    <Panel title={title} lead="Copy the signing secret now. It is shown this once.">
+    <Panel title={title} lead={strings.lead}>
       <div className="space-y-4">
-        <Copyable label="Signing secret" copyName="Copy signing secret" text={secret} />
+        <Copyable label={strings.label} copyName={strings.copy} text={secret} />
         <p className="text-sm text-muted">
-          Each call is signed with it.{' '}
-          <Link to="/docs/webhooks#verify" className="text-accent-ink underline underline-offset-2">
-            How to verify a call
-          </Link>
+          {strings.use(
+            <Link to="/docs/webhooks#verify" className="text-accent-ink underline underline-offset-2">
+              {strings.verify}
+            </Link>,
+          )}
         </p>
         {children}
       </div>

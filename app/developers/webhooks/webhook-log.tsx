@@ -8,23 +8,26 @@ import { Submit } from '../../ui/forms/button.tsx'
 import { FormErrors, Said } from '../../ui/forms/field.tsx'
 import { TabbedList } from '../../ui/lists/tabbed-list.tsx'
 import { Pill } from '../../ui/status.tsx'
+import { webhookStrings } from './strings.tsx'
 import { useWebhook } from './webhook.ts'
 
+const strings = webhookStrings.log
+
 const filters = [
-  { status: null, name: 'All' },
-  { status: 'PENDING', name: 'Waiting' },
-  { status: 'DELIVERED', name: 'Received' },
-  { status: 'FAILED', name: 'Failed' },
+  { status: null, name: strings.all },
+  { status: 'PENDING', name: strings.waiting },
+  { status: 'DELIVERED', name: strings.received },
+  { status: 'FAILED', name: strings.failed },
 ] as const
 
-/** What was sent to a webhook and what it answered, newest first. */
+/** The deliveries of a webhook with its responses, newest first. */
 export function WebhookLog() {
   const { webhook, log, status, asked } = useWebhook()
   const path = `/settings/developers/webhooks/${webhook.id}`
   return (
     <TabbedList
       id="log"
-      title="Deliveries"
+      title={strings.title}
       tabs={filters.map((filter) => ({
         to: filter.status ? `${path}?status=${filter.status}` : path,
         name: filter.name,
@@ -32,7 +35,7 @@ export function WebhookLog() {
       }))}
       lead={<Resent />}
       rows={log.data.map((delivery) => <Delivery key={delivery.id} delivery={delivery} />)}
-      none={status ? 'None.' : 'Nothing was sent yet. What is sent is kept here for 30 days.'}
+      none={status ? strings.noneOfStatus : strings.none}
       paging={{ path, filters: status ? { status } : {}, isFirstPage: !asked.cursor, nextCursor: log.nextCursor }}
     />
   )
@@ -51,7 +54,7 @@ function Resent() {
 
 function Delivery({ delivery }: { delivery: WebhookDelivery }) {
   const { webhook } = useWebhook()
-  const { id, type, createdAt, attempts } = delivery
+  const { id, type, attempts } = delivery
   const last = attempts.at(-1)
   return (
     <>
@@ -62,15 +65,14 @@ function Delivery({ delivery }: { delivery: WebhookDelivery }) {
             <Outcome of={delivery} />
           </p>
           <p className="mt-1 text-sm text-muted">
-            <Instant at={createdAt} form="exact" /> · {triesOf(attempts.length)}
-            <NextTry of={delivery} />
+            <Tries of={delivery} />
           </p>
         </div>
         {webhook.status === 'ACTIVE' ? (
           <Form method="post" preventScrollReset>
             <input type="hidden" name="intent" value="resend" />
             <input type="hidden" name="deliveryId" value={id} />
-            <Submit aria-describedby={`delivery-${id}`}>Send again</Submit>
+            <Submit aria-describedby={`delivery-${id}`}>{strings.sendAgain}</Submit>
           </Form>
         ) : null}
       </div>
@@ -81,25 +83,18 @@ function Delivery({ delivery }: { delivery: WebhookDelivery }) {
 }
 
 function Outcome({ of: { status, attempts } }: { of: WebhookDelivery }) {
-  if (status === 'DELIVERED') return <Pill name="Received" icon={CircleCheck} tone="good" />
-  if (status === 'FAILED' && attempts.length === 0) return <Pill name="Not sent" icon={CircleX} tone="calm" />
-  if (status === 'FAILED') return <Pill name="Failed" icon={CircleX} tone="bad" />
-  if (attempts.length === 0) return <Pill name="On its way" icon={LoaderCircle} tone="busy" isMoving />
-  return <Pill name="Waiting" icon={Clock} tone="warn" />
+  if (status === 'DELIVERED') return <Pill name={strings.received} icon={CircleCheck} tone="good" />
+  if (status === 'FAILED' && attempts.length === 0) return <Pill name={strings.notSent} icon={CircleX} tone="calm" />
+  if (status === 'FAILED') return <Pill name={strings.failed} icon={CircleX} tone="bad" />
+  if (attempts.length === 0) return <Pill name={strings.sending} icon={LoaderCircle} tone="busy" isMoving />
+  return <Pill name={strings.waiting} icon={Clock} tone="warn" />
 }
 
-function triesOf(count: number): string {
-  return count === 0 ? 'not tried' : count === 1 ? '1 try' : `${count} tries`
-}
-
-function NextTry({ of: { status, nextAttemptAt, attempts } }: { of: WebhookDelivery }) {
-  if (status !== 'PENDING' || !nextAttemptAt || attempts.length === 0) return null
-  return (
-    <>
-      {' '}
-      · next try at <Instant at={nextAttemptAt} form="exact" /> or later
-    </>
-  )
+function Tries({ of: { status, createdAt, nextAttemptAt, attempts } }: { of: WebhookDelivery }) {
+  const created = <Instant at={createdAt} form="exact" />
+  const tries = strings.tries(attempts.length)
+  if (status !== 'PENDING' || !nextAttemptAt || attempts.length === 0) return strings.summary(created, tries)
+  return strings.summaryWithNext(created, tries, <Instant at={nextAttemptAt} form="exact" />)
 }
 
 type Attempt = WebhookDelivery['attempts'][number]
@@ -108,7 +103,7 @@ function Reply({ of: { status, durationMs, reply, error }, isShort = false }: { 
   return (
     <>
       <p className={`mt-1 break-words text-sm ${error ? 'text-bad' : 'text-muted'}`}>
-        {error ?? `It answered ${status} within ${durationMs} ms.`}
+        {error ?? strings.answered(status, durationMs)}
       </p>
       {reply ? <Quote text={reply} isShort={isShort} /> : null}
     </>
@@ -122,11 +117,11 @@ function Request({ of: { request, attempts } }: { of: WebhookDelivery }) {
     <details className="group mt-2">
       <summary className="flex w-fit items-center gap-1.5 rounded text-sm text-muted hover:text-ink">
         <ChevronRight aria-hidden className="size-4 transition-transform group-open:rotate-90" />
-        Request and answers
+        {strings.details}
       </summary>
-      <h3 className="mt-2 text-sm font-medium">What was sent last</h3>
+      <h3 className="mt-2 text-sm font-medium">{strings.lastRequest}</h3>
       <Quote text={`${headers.join('\n')}\n\n${request.body}`} />
-      <h3 className="mt-3 text-sm font-medium">Tries</h3>
+      <h3 className="mt-3 text-sm font-medium">{strings.triesTitle}</h3>
       <ol className="space-y-2">
         {attempts.map((attempt) => (
           <li key={attempt.no} className="text-sm">

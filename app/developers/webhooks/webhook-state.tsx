@@ -1,54 +1,47 @@
 import { Ban, CircleCheck, CircleX, TriangleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
 import type { Webhook } from '../../../server/webhooks/webhooks.ts'
 import { Instant } from '../../shell/instant.tsx'
 import { Pill } from '../../ui/status.tsx'
+import { webhookStrings } from './strings.tsx'
 
 type State = Pick<Webhook, 'status' | 'offReason' | 'offSince' | 'failingSince'>
 
-/** Whether a webhook is called, and with what success, in a word. */
+/** In one word: whether we call a webhook, and whether it works. */
 export function WebhookState({ of: webhook }: { of: State }) {
-  if (webhook.offReason === 'person') return <Pill name="Off" icon={Ban} tone="calm" />
-  if (webhook.status === 'OFF') return <Pill name="Switched off" icon={CircleX} tone="bad" />
-  if (webhook.failingSince) return <Pill name="Failing" icon={TriangleAlert} tone="warn" />
-  return <Pill name="Active" icon={CircleCheck} tone="good" />
+  const { active, failing, off, switchedOff } = webhookStrings.state
+  if (webhook.offReason === 'person') return <Pill name={off} icon={Ban} tone="calm" />
+  if (webhook.status === 'OFF') return <Pill name={switchedOff} icon={CircleX} tone="bad" />
+  if (webhook.failingSince) return <Pill name={failing} icon={TriangleAlert} tone="warn" />
+  return <Pill name={active} icon={CircleCheck} tone="good" />
 }
 
-/** Whether there is anything to say of it: it is off, by whomever, or it fails. */
+/** Whether it is off or failing. */
 export function isAmiss({ offSince, failingSince }: State): boolean {
   return offSince !== null || failingSince !== null
 }
 
-/** Whether somebody must mend something: it fails, or was switched off by us for that. */
+/** Whether somebody must fix something: it fails, or we switched it off because it failed. */
 export function isTroubled({ offReason, failingSince }: State): boolean {
   return offReason === 'failing' || offReason === 'gone' || (offReason === null && failingSince !== null)
 }
 
-/** What is wrong with a webhook, as the predicate of a sentence about it; nothing when all is well. */
-export function Wrong({ of: { offReason, offSince, failingSince } }: { of: State }) {
-  if (offSince)
-    return (
-      <>
-        was switched off on <Instant at={offSince} />, {offReasons[offReason ?? 'person']}
-      </>
-    )
+/** What is wrong with a webhook, as a sentence about `name`. Empty when it works. */
+export function Trouble({ of: { offReason, offSince, failingSince }, name }: { of: State; name: ReactNode }) {
+  if (offSince) return offSentences[offReason ?? 'person'](name, <Instant at={offSince} />)
   if (!failingSince) return null
-  return (
-    <>
-      has been failing since <Instant at={failingSince} />
-    </>
-  )
+  return webhookStrings.trouble.failing(name, <Instant at={failingSince} />)
 }
 
-const offReasons = {
-  failing: 'after three days of failing',
-  gone: 'because it answered 410 Gone',
-  person: 'by hand',
+const offSentences = {
+  failing: webhookStrings.trouble.offAfterFailing,
+  gone: webhookStrings.trouble.offForGone,
+  person: webhookStrings.trouble.offByHand,
 }
 
 /** What to do about it. */
 export function cureOf({ offReason, status }: State): string {
-  if (offReason === 'person') return 'Nothing is sent to it until you switch it on.'
-  if (status === 'OFF')
-    return 'Mend the receiver, then switch it on. What waited for it then can be sent again from its log.'
-  return 'Look in its log at what it answers and mend it: what waits is sent by itself then. After three days of failing it is switched off.'
+  const { offByHand, switchedOff, failing } = webhookStrings.cure
+  if (offReason === 'person') return offByHand
+  return status === 'OFF' ? switchedOff : failing
 }

@@ -10,7 +10,7 @@ type Shown = {
   asked: Record<string, string>
 }
 
-/** The webhook that the page /settings/developers/webhooks/:id is about, with the part of its log that is shown. */
+/** The webhook of the page /settings/developers/webhooks/:id, with the shown page of its log. */
 export function useWebhook() {
   return useRouteLoaderData<Shown>('routes/settings.developers.webhooks.$id')!
 }
