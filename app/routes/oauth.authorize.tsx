@@ -2,7 +2,8 @@ import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFuncti
 import { Link, useActionData, useLoaderData } from '@remix-run/react'
 import type { Api } from '../../server/router.ts'
 import { formOf, type LoadContext, type Problem, problemOf, searchFor, shown } from '../api.ts'
-import { type Chosen, ConsentForm } from '../developers/apps/consent.tsx'
+import { ConsentForm } from '../developers/apps/consent.tsx'
+import type { Chosen } from '../developers/apps/consent-choices.tsx'
 import { Doorway } from '../shell/auth-layout.tsx'
 import type { Handle } from '../shell/shell.tsx'
 
