@@ -4,13 +4,14 @@ import type { Api } from '../../server/router.ts'
 import { formOf, type LoadContext, type Problem, problemOf, searchFor, shown } from '../api.ts'
 import { ConsentForm } from '../developers/apps/consent.tsx'
 import type { Chosen } from '../developers/apps/consent-choices.tsx'
+import { consentStrings } from '../developers/apps/strings.tsx'
 import { Doorway } from '../shell/auth-layout.tsx'
 import type { Handle } from '../shell/shell.tsx'
 
 export const handle: Handle = { bare: true }
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [
-  { title: `${data?.consent ? `${data.consent.app.name} wants access` : 'This request is refused'} · Punctual` },
+  { title: data?.consent ? consentStrings.pageTitle(data.consent.app.name) : consentStrings.refused.pageTitle },
 ]
 
 // An address of this length and the headers beside it still fit into the 16 KB that Node.js reads of a request's head.
@@ -43,7 +44,7 @@ export async function action({ context }: ActionFunctionArgs) {
   }
 }
 
-// Remix's own redirect writes the address anew; an app gets its state back byte for byte.
+// Remix's own redirect rewrites the address. An app must get its state back byte for byte.
 function sentTo(url: string, status: number): Response {
   return new Response(null, { status, headers: { Location: url } })
 }
@@ -51,8 +52,7 @@ function sentTo(url: string, status: number): Response {
 function toSignIn({ query }: LoadContext): Response {
   const search = searchFor(`/oauth/authorize?${query}`)
   if (search.length <= SearchLength) return redirect(`/login${search}`)
-  const detail = 'This request is too long to be kept while you sign in. Sign in first, then begin again from the app.'
-  return json({ detail }, 400)
+  return json({ detail: consentStrings.tooLong }, 400)
 }
 
 function choiceIn(form: FormData): Chosen {
@@ -70,11 +70,11 @@ async function leave(context: LoadContext): Promise<Response> {
   return onward
 }
 
-// Nothing is let in on everything because a choice was lost on the way.
+// A lost choice must not approve all channels.
 const noReach: Problem = {
   status: 400,
-  detail: 'Say which channels it may use.',
-  errors: [{ path: 'channelIds', code: 'required', message: 'Say which channels it may use.' }],
+  detail: consentStrings.channelsMissing,
+  errors: [{ path: 'channelIds', code: 'required', message: consentStrings.channelsMissing }],
   headers: {},
 }
 
@@ -93,24 +93,26 @@ function wanted(
 export default function Authorize() {
   const data = useLoaderData<typeof loader>()
   const chosen = useActionData<typeof action>() as Chosen | undefined
-  // A request that is over is not put to the person anew: its app may have gone on without it.
+  // A decided request is not asked again: its app may have moved on.
   if (chosen?.problem?.status === 409) return <Expired message={chosen.problem.detail} />
   if (!data.consent) return <Refused message={data.refusal} />
   return <ConsentForm consent={data.consent} person={data.person} chosen={chosen} />
 }
 
 function Expired({ message }: { message: string }) {
+  const { title, approvedApps } = consentStrings.expired
   return (
-    <Doorway title="This page has expired" foot={<Link to="/settings/approved-apps">What is let in</Link>}>
+    <Doorway title={title} foot={<Link to="/settings/approved-apps">{approvedApps}</Link>}>
       <p>{message}</p>
     </Doorway>
   )
 }
 
 function Refused({ message }: { message: string }) {
+  const { title, text, foot } = consentStrings.refused
   return (
-    <Doorway title="This request is refused" foot="Nothing was sent to the app, and nothing is changed here.">
-      <p>The link that brought you here has a mistake that only the app’s maker can mend. Tell them:</p>
+    <Doorway title={title} foot={foot}>
+      <p>{text}</p>
       <p className="mt-3 break-words rounded-lg bg-sunken px-3.5 py-2.5 text-sm">{message}</p>
     </Doorway>
   )

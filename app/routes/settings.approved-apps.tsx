@@ -6,6 +6,7 @@ import type { ApprovedApp } from '../../server/oauth/approved-apps.ts'
 import { scopeWords } from '../../server/words.ts'
 import { answer, formOf, signedIn } from '../api.ts'
 import { AppMark } from '../developers/apps/app-mark.tsx'
+import { approvedAppStrings } from '../developers/apps/strings.tsx'
 import { useMay } from '../shell/account.ts'
 import { Instant } from '../shell/instant.tsx'
 import { Button, ButtonLink, Submit } from '../ui/forms/button.tsx'
@@ -13,7 +14,7 @@ import { Tab } from '../ui/lists/tab.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead, Panel } from '../ui/page.tsx'
 
-export const meta: MetaFunction = () => [{ title: 'Approved apps · Punctual' }]
+export const meta: MetaFunction = () => [{ title: approvedAppStrings.pageTitle }]
 
 const ApprovalsShown = 3
 
@@ -37,12 +38,12 @@ export default function ApprovedApps() {
   const isMine = 'mine' in asked
   return (
     <>
-      <PageHead title="Approved apps" lead="Programs of others that act for this organisation." />
-      {'revoked' in asked ? <Notice>The app is stopped. It is refused from now on.</Notice> : null}
-      <nav aria-label="Filter" className="mb-6">
+      <PageHead title={approvedAppStrings.title} lead={approvedAppStrings.lead} />
+      {'revoked' in asked ? <Notice>{approvedAppStrings.revoked}</Notice> : null}
+      <nav aria-label={approvedAppStrings.filter} className="mb-6">
         <ul className="flex gap-1">
-          <Tab to="/settings/approved-apps" name="All" isCurrent={!isMine} />
-          <Tab to="/settings/approved-apps?mine" name="Approved by me" isCurrent={isMine} />
+          <Tab to="/settings/approved-apps" name={approvedAppStrings.all} isCurrent={!isMine} />
+          <Tab to="/settings/approved-apps?mine" name={approvedAppStrings.mine} isCurrent={isMine} />
         </ul>
       </nav>
       {apps.length > 0 ? <List /> : <NoApps isMine={isMine} />}
@@ -61,7 +62,7 @@ function List() {
             <AppMark app={app} />
             <div className="min-w-48 flex-1">
               <p id={`app-${app.id}`} className="font-medium">
-                {app.name} <span className="font-normal text-muted">by {app.maker}</span>
+                {app.name} <span className="font-normal text-muted">{approvedAppStrings.app.maker(app.maker)}</span>
               </p>
               {app.description ? <p className="text-sm text-muted">{app.description}</p> : null}
               <Facts of={app} />
@@ -70,7 +71,7 @@ function List() {
               <Form preventScrollReset>
                 {'mine' in asked ? <input type="hidden" name="mine" value="" /> : null}
                 <Button type="submit" name="revoke" value={app.id} aria-describedby={`app-${app.id}`}>
-                  Revoke
+                  {approvedAppStrings.app.revoke}
                 </Button>
               </Form>
             ) : null}
@@ -83,51 +84,43 @@ function List() {
 }
 
 function Facts({ of: { scopes, channels, approvals, lastUsedAt } }: { of: ApprovedApp }) {
+  const strings = approvedAppStrings.app
   const more = approvals.length - ApprovalsShown
   return (
     <dl className="mt-3 space-y-2 text-sm [&_dt]:text-muted">
       <div>
-        <dt>It may</dt>
+        <dt>{strings.scopes}</dt>
         <dd>{scopes.map((scope) => scopeWords[scope]).join(' · ')}</dd>
       </div>
       <div>
-        <dt>On</dt>
-        <dd>
-          {channels
-            ? channels.map(({ name }) => name).join(', ') || 'No channel that is left'
-            : 'All channels, those connected later included'}
-        </dd>
+        <dt>{strings.channels}</dt>
+        <dd>{channels ? channels.map(({ name }) => name).join(', ') || strings.noChannels : strings.allChannels}</dd>
       </div>
       <div>
-        <dt>Approved by</dt>
+        <dt>{strings.approvedBy}</dt>
         {approvals.slice(0, ApprovalsShown).map(({ by, at }) => (
-          <dd key={at}>
-            {by}, <Instant at={at} />
-          </dd>
+          <dd key={at}>{strings.approval(by, <Instant at={at} />)}</dd>
         ))}
-        {more > 0 ? <dd className="text-muted">and {more} more</dd> : null}
+        {more > 0 ? <dd className="text-muted">{strings.moreApprovals(more)}</dd> : null}
       </div>
       <div>
-        <dt>Last used</dt>
-        <dd>{lastUsedAt ? <Instant at={lastUsedAt} /> : 'Never'}</dd>
+        <dt>{strings.lastUsed}</dt>
+        <dd>{lastUsedAt ? <Instant at={lastUsedAt} /> : strings.never}</dd>
       </div>
     </dl>
   )
 }
 
 function Revocation({ of: { id, name, tokens } }: { of: ApprovedApp }) {
-  const stops = tokens === 1 ? 'Its token is refused' : `Its ${tokens} tokens are refused`
+  const strings = approvedAppStrings.revocation
   return (
     <div className="mt-4">
-      <Panel
-        title={`Revoke ${name}?`}
-        lead={`${tokens > 0 ? `${stops} from the next request on: it no longer sees or schedules anything here.` : 'It holds no token now, and a code that it may have dies.'} What it has scheduled stays and goes out. Other organisations that use it are not touched.`}
-      >
+      <Panel title={strings.title(name)} lead={strings.lead(tokens)}>
         <Form method="post" className="flex flex-wrap gap-2">
           <input type="hidden" name="id" value={id} />
-          <Submit look="danger">Revoke app</Submit>
+          <Submit look="danger">{strings.revoke}</Submit>
           <ButtonLink to="/settings/approved-apps" look="quiet">
-            Keep it
+            {strings.keep}
           </ButtonLink>
         </Form>
       </Panel>
@@ -136,12 +129,10 @@ function Revocation({ of: { id, name, tokens } }: { of: ApprovedApp }) {
 }
 
 function NoApps({ isMine }: { isMine: boolean }) {
+  const { none, noneOfMine, noneText } = approvedAppStrings
   return (
-    <Empty icon={<ShieldCheck aria-hidden />} title={isMine ? 'None that you approved' : 'No app is let in'}>
-      <p>
-        A program of somebody else asks here before it may post for you. Owners and admins approve it, and stop it
-        again.
-      </p>
+    <Empty icon={<ShieldCheck aria-hidden />} title={isMine ? noneOfMine : none}>
+      <p>{noneText}</p>
     </Empty>
   )
 }

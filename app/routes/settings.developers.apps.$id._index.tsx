@@ -8,6 +8,7 @@ import { useApp } from '../developers/apps/app.ts'
 import { AppForm, RemovePicture } from '../developers/apps/app-form.tsx'
 import { withUpload } from '../developers/apps/app-picture.ts'
 import { ChangedApp, RotatedSecret } from '../developers/apps/registration.ts'
+import { appStrings } from '../developers/apps/strings.tsx'
 import { Instant } from '../shell/instant.tsx'
 import { Copyable } from '../ui/copy.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
@@ -28,12 +29,12 @@ export async function action(args: ActionFunctionArgs) {
     if (form.get('intent') === 'remove-picture')
       return answer(form, ById, async (wanted) => {
         await api.apps.removePicture(wanted)
-        return { said: 'The picture is removed.' }
+        return { said: appStrings.form.pictureRemoved }
       })
     return answer(form, ChangedApp, async ({ picture: _, ...change }) => {
       if (path) await api.apps.setPicture({ id: change.id, path })
       await api.apps.update(change)
-      return { said: 'Saved.' }
+      return { said: appStrings.form.saved }
     })
   })
 }
@@ -43,35 +44,33 @@ export default function AppPage() {
   const { rotated } = (useActionData() ?? {}) as { rotated?: { clientSecret: string } }
   const { said } = useAnswer('save')
   const removed = useAnswer('remove-picture')
+  const { form, profile, credentials, deletion } = appStrings
   return (
     <div className="space-y-6">
       {rotated ? (
-        <Panel title="The new secret" lead="Copy it now. It is shown this once and kept nowhere.">
-          <Copyable copyName="Copy new client secret" text={rotated.clientSecret} />
+        <Panel title={credentials.rotatedTitle} lead={credentials.rotatedLead}>
+          <Copyable copyName={credentials.copyRotated} text={rotated.clientSecret} />
         </Panel>
       ) : null}
-      <Card title="What people see">
+      <Card title={profile}>
         <AppForm key={app.id} intent="save" app={app}>
-          <Submit look="primary">Save</Submit>
+          <Submit look="primary">{form.save}</Submit>
           <Said>{said ?? removed.said}</Said>
         </AppForm>
-        {/* Its button stands beside the picture, within the form above: a form cannot hold another. */}
+        {/* Its button is beside the picture, inside the form above: a form cannot contain another. */}
         <Form method="post" id={RemovePicture}>
           <input type="hidden" name="intent" value="remove-picture" />
           <input type="hidden" name="id" value={app.id} />
         </Form>
       </Card>
-      <Card title="Client ID and secret">
+      <Card title={credentials.title}>
         <div className="space-y-5">
-          <Copyable label="Client ID" copyName="Copy client ID" text={app.clientId} />
+          <Copyable label={credentials.clientId} copyName={credentials.copyClientId} text={app.clientId} />
           <Secrets />
           <Rotation />
         </div>
       </Card>
-      <Card
-        title="Delete app"
-        lead="Every organisation’s token for it is refused from then on, and it is gone from their Approved apps. What it has scheduled stays and goes out."
-      >
+      <Card title={deletion.title} lead={deletion.lead}>
         <Deletion />
       </Card>
     </div>
@@ -79,19 +78,17 @@ export default function AppPage() {
 }
 
 function Secrets() {
+  const strings = appStrings.credentials
   const { app } = useApp()
   return (
     <div>
-      <h3 className="mb-1 text-sm font-medium">Client secret</h3>
+      <h3 className="mb-1 text-sm font-medium">{strings.clientSecret}</h3>
       <ul className="text-sm text-muted">
         {app.secrets.map(({ id, last4, createdAt, expiresAt }) => (
           <li key={id}>
-            <code className="font-mono text-ink">…{last4}</code>, made <Instant at={createdAt} />
-            {expiresAt ? (
-              <>
-                , good until <Instant at={expiresAt} />
-              </>
-            ) : null}
+            {expiresAt
+              ? strings.endingSecret(<Ending of={last4} />, <Instant at={createdAt} />, <Instant at={expiresAt} />)
+              : strings.secret(<Ending of={last4} />, <Instant at={createdAt} />)}
           </li>
         ))}
       </ul>
@@ -99,20 +96,25 @@ function Secrets() {
   )
 }
 
+function Ending({ of: last4 }: { of: string }) {
+  return <code className="font-mono text-ink">…{last4}</code>
+}
+
 function Rotation() {
+  const strings = appStrings.credentials
   const { app } = useApp()
   const [form, fields] = useForm<{ id: string; overlap: string }>(useAnswer('rotate'))
   return (
     <Form method="post" {...getFormProps(form)} className="space-y-3">
       <FormErrors form={form} />
-      <p className="text-sm text-muted">The new secret is shown once. Tokens that were given out go on working.</p>
-      <Overlap value="yes" says="The old one stays good for 24 hours" />
-      <Overlap value="no" says="The old one fails at once" />
+      <p className="text-sm text-muted">{strings.rotation}</p>
+      <Overlap value="yes" says={strings.overlap} />
+      <Overlap value="no" says={strings.noOverlap} />
       <FieldErrors id={fields.overlap.errorId} errors={fields.overlap.errors} />
       <div>
         <input type="hidden" name="intent" value="rotate" />
         <input type="hidden" name="id" value={app.id} />
-        <Submit>Rotate secret</Submit>
+        <Submit>{strings.rotate}</Submit>
       </div>
     </Form>
   )
@@ -133,11 +135,11 @@ function Deletion() {
   return (
     <Form method="post" {...getFormProps(form)} autoComplete="off" className="max-w-md space-y-4">
       <FormErrors form={form} />
-      <Field label={`Type ${app.name} to delete it`} field={fields.name} required />
+      <Field label={appStrings.deletion.confirm(app.name)} field={fields.name} required />
       <div>
         <input type="hidden" name="intent" value="delete" />
         <input type="hidden" name="id" value={app.id} />
-        <Submit look="danger">Delete app</Submit>
+        <Submit look="danger">{appStrings.deletion.delete}</Submit>
       </div>
     </Form>
   )

@@ -1,40 +1,40 @@
 import { ArrowUpRight } from 'lucide-react'
 import { useApp } from '../developers/apps/app.ts'
 import { AppAttempts } from '../developers/apps/app-attempts.tsx'
+import { tryStrings } from '../developers/apps/strings.tsx'
 import { NamedSnippet } from '../ui/copy.tsx'
 import { ExternalLink } from '../ui/forms/button.tsx'
 import { Card } from '../ui/page.tsx'
 
-/** The flow with the app's own values, and what came of trying it. */
+/** The OAuth flow with the app's own values, and its last attempts. */
 export default function TryIt() {
   const values = useApp()
   const link = authorizeLink(values)
   return (
     <div className="space-y-6">
-      <Card
-        title="1. Send a person here"
-        lead="They sign in, choose what the app may use, and come back to your redirect URL with a code and your state."
-      >
-        <NamedSnippet title="Authorize link" copyName="Copy authorize link" text={link}>
+      <Card title={tryStrings.sendTitle} lead={tryStrings.sendLead}>
+        <NamedSnippet title={tryStrings.link} copyName={tryStrings.copyLink} text={link}>
           <ExternalLink href={link}>
-            Open it <ArrowUpRight aria-hidden />
+            {tryStrings.openLink} <ArrowUpRight aria-hidden />
           </ExternalLink>
         </NamedSnippet>
         <p className="mt-3 text-sm text-muted">
-          Make a <code className="font-mono">state</code> of your own for each request and compare it when the person
-          comes back. With <code className="font-mono">code_challenge</code> (S256) nobody else can use the code.
+          {tryStrings.stateNote(
+            <code className="font-mono">state</code>,
+            <code className="font-mono">code_challenge</code>,
+          )}
         </p>
       </Card>
-      <Card title="2. Swap the code for a token" lead="On your server, within 10 minutes and once.">
+      <Card title={tryStrings.exchangeTitle} lead={tryStrings.exchangeLead}>
         <div className="space-y-5">
-          <NamedSnippet title="In a terminal" copyName="Copy token request for a terminal" text={curlOf(values)} />
-          <NamedSnippet title="In JavaScript" copyName="Copy token request in JavaScript" text={scriptOf(values)} />
+          <NamedSnippet title={tryStrings.terminal} copyName={tryStrings.copyTerminal} text={curlOf(values)} />
+          <NamedSnippet title={tryStrings.script} copyName={tryStrings.copyScript} text={scriptOf(values)} />
         </div>
       </Card>
-      <Card title="3. Use the token" lead="It acts for the one organisation that approved, until it is revoked.">
+      <Card title={tryStrings.useTitle} lead={tryStrings.useLead}>
         <NamedSnippet
-          title="Whose it is and what it may do"
-          copyName="Copy call with the token"
+          title={tryStrings.use}
+          copyName={tryStrings.copyUse}
           text={`curl ${values.baseUrl}/public/v1/me -H "Authorization: Bearer $ACCESS_TOKEN"`}
         />
       </Card>
@@ -67,7 +67,7 @@ function curlOf({ app, baseUrl }: Values): string {
   return lines.join(' \\\n  ')
 }
 
-// For a shell: a redirect URL may hold quotes and ampersands.
+// For a shell: a redirect URL may contain quotes and ampersands.
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

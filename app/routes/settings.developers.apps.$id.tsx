@@ -1,11 +1,12 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { Outlet, useLoaderData, useLocation } from '@remix-run/react'
 import { shown, signedIn } from '../api.ts'
+import { appStrings } from '../developers/apps/strings.tsx'
 import { Tab } from '../ui/lists/tab.tsx'
 import { PageHead } from '../ui/page.tsx'
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [
-  { title: `${data ? `${data.app.name} · ` : ''}Developers › Apps · Punctual` },
+  { title: data ? appStrings.appPageTitle(data.app.name) : appStrings.pageTitle },
 ]
 
 export async function loader(args: LoaderFunctionArgs) {
@@ -21,11 +22,11 @@ export default function AppPages() {
   const path = `/settings/developers/apps/${app.id}`
   return (
     <>
-      <PageHead title={`Developers › Apps › ${app.name}`} />
-      <nav aria-label="App" className="mb-6">
+      <PageHead title={appStrings.appTitle(app.name)} />
+      <nav aria-label={appStrings.tabs.label} className="mb-6">
         <ul className="flex gap-1">
-          <Tab to={path} name="The app" isCurrent={!isTry} />
-          <Tab to={`${path}/try`} name="Try it" isCurrent={isTry} />
+          <Tab to={path} name={appStrings.tabs.app} isCurrent={!isTry} />
+          <Tab to={`${path}/try`} name={appStrings.tabs.tryIt} isCurrent={isTry} />
         </ul>
       </nav>
       <Outlet />

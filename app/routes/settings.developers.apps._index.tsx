@@ -7,13 +7,14 @@ import { AppForm } from '../developers/apps/app-form.tsx'
 import { AppMark } from '../developers/apps/app-mark.tsx'
 import { withUpload } from '../developers/apps/app-picture.ts'
 import { NewApp } from '../developers/apps/registration.ts'
+import { appStrings } from '../developers/apps/strings.tsx'
 import { mayManage } from '../shell/permissions.ts'
 import { Copyable } from '../ui/copy.tsx'
 import { Button, ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead, Panel } from '../ui/page.tsx'
 
-export const meta: MetaFunction = () => [{ title: 'Developers › Apps · Punctual' }]
+export const meta: MetaFunction = () => [{ title: appStrings.pageTitle }]
 
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
@@ -33,7 +34,7 @@ export async function action(args: ActionFunctionArgs) {
   )
 }
 
-// The app is there by now and its secret is shown this once, whatever becomes of the picture.
+// The app exists by now and its secret is shown only here, so a bad picture must not fail the request.
 async function pictureProblem(api: Api, id: string, path: string): Promise<string | null> {
   try {
     await api.apps.setPicture({ id, path })
@@ -48,21 +49,17 @@ type Made = { id: string; name: string; clientId: string; clientSecret: string; 
 export default function Apps() {
   const { mayMake, asked, apps } = useLoaderData<typeof loader>()
   const { made } = (useActionData() ?? {}) as { made?: Made }
-  if (!mayMake)
-    return <PageHead title="Developers › Apps" lead="Owners and admins of this organisation register apps here." />
+  if (!mayMake) return <PageHead title={appStrings.title} lead={appStrings.forManagersOnly} />
   return (
     <>
-      <PageHead
-        title="Developers › Apps"
-        lead="An app acts for other people’s organisations, each of which lets it in with OAuth."
-      >
+      <PageHead title={appStrings.title} lead={appStrings.lead}>
         <Form preventScrollReset>
           <Button type="submit" name="create" value="" look="primary">
-            Create app
+            {appStrings.create}
           </Button>
         </Form>
       </PageHead>
-      {'deleted' in asked ? <Notice>The app is deleted. Its tokens are refused from now on.</Notice> : null}
+      {'deleted' in asked ? <Notice>{appStrings.deleted}</Notice> : null}
       <div className="space-y-6">
         {made ? <NewAppShown made={made} /> : null}
         {'create' in asked && !made ? <NewAppForm /> : null}
@@ -73,12 +70,13 @@ export default function Apps() {
 }
 
 function NewAppForm() {
+  const { newTitle, create, close } = appStrings.form
   return (
-    <Panel title="New app">
+    <Panel title={newTitle}>
       <AppForm intent="create">
-        <Submit look="primary">Create</Submit>
+        <Submit look="primary">{create}</Submit>
         <ButtonLink to="/settings/developers/apps" look="quiet">
-          Close
+          {close}
         </ButtonLink>
       </AppForm>
     </Panel>
@@ -86,13 +84,14 @@ function NewAppForm() {
 }
 
 function NewAppShown({ made: { id, name, clientId, clientSecret, problem } }: { made: Made }) {
+  const strings = appStrings.made
   return (
-    <Panel title={`${name} is registered`} lead="Copy the secret now. It is shown this once and kept nowhere.">
+    <Panel title={strings.title(name)} lead={strings.lead}>
       <div className="space-y-5">
-        <Copyable label="Client ID" copyName="Copy client ID" text={clientId} />
-        <Copyable label="Client secret" copyName="Copy client secret" text={clientSecret} />
-        {problem ? <p className="text-sm text-bad">The picture could not be used. {problem}</p> : null}
-        <ButtonLink to={`/settings/developers/apps/${id}/try`}>How to use them</ButtonLink>
+        <Copyable label={strings.clientId} copyName={strings.copyClientId} text={clientId} />
+        <Copyable label={strings.clientSecret} copyName={strings.copyClientSecret} text={clientSecret} />
+        {problem ? <p className="text-sm text-bad">{strings.pictureProblem(problem)}</p> : null}
+        <ButtonLink to={`/settings/developers/apps/${id}/try`}>{strings.howToUse}</ButtonLink>
       </div>
     </Panel>
   )
@@ -124,11 +123,8 @@ function List() {
 
 function NoApps() {
   return (
-    <Empty icon={<AppWindow aria-hidden />} title="No app yet">
-      <p>
-        Register one when a product of yours posts for people who are not in this organisation. It never sees their keys
-        or passwords. For a program of your own, an API key is simpler.
-      </p>
+    <Empty icon={<AppWindow aria-hidden />} title={appStrings.none.title}>
+      <p>{appStrings.none.text}</p>
     </Empty>
   )
 }

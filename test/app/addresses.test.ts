@@ -77,7 +77,7 @@ test('a request that is too long to be kept during sign-in is told so; any other
     const path = `/oauth/authorize?${queryFor(f.app)}&nonsense=${'%C3'.repeat(characters)}`
     const answer = await strange.get(path)
     expect(answer.status).toBe(status)
-    if (status === 400) expect(answer.text).toContain('too long to be kept while you sign in')
+    if (status === 400) expect(answer.text).toContain('too long to keep while you sign in')
     else {
       const back = await strange.post(answer.headers.get('location')!, ada)
       expect([back.status, back.headers.get('location')]).toEqual([302, path])
@@ -93,7 +93,7 @@ test('a consent gives only the reach that its form names', async () => {
     const request = text.match(/name="request" value="([^"]+)"/)![1]!
     const answer = await browser.post(path, { request, decision: 'approve', ...reach })
     expect([reach, answer.status, answer.headers.get('location')]).toEqual([reach, 400, null])
-    expect(answer.text).toContain('Say which channels it may use.')
+    expect(answer.text).toContain('Choose which channels this app can use.')
     expect((await browser.post(path, { request, decision: 'approve', reach: 'all' })).status).toBe(303)
   }
 })

@@ -1,6 +1,9 @@
 import { CircleCheck, CircleX } from 'lucide-react'
 import { Instant } from '../../shell/instant.tsx'
 import { Card } from '../../ui/page.tsx'
+import { tryStrings } from './strings.tsx'
+
+const strings = tryStrings.attempts
 
 type Attempt = {
   id: string
@@ -11,29 +14,15 @@ type Attempt = {
   address: string | null
 }
 
-const steps: Record<string, string> = {
-  authorize: 'Authorize link',
-  consent: 'Consent',
-  token: 'Exchange of a code',
-  revoke: 'Revocation of a token',
-  introspect: 'Introspection of a token',
-}
+const steps: Record<string, string> = strings.steps
+const successes: Record<string, string> = strings.successes
+const failures: Record<string, string> = strings.failures
 
-const outcomes: Record<string, string> = {
-  redirect_uri: 'Refused, nobody was sent back',
-  access_denied: 'Denied',
-}
-
-const fine: Record<string, string> = { consent: 'Approved', token: 'A token was given' }
-
-/** What was lately tried with an app, latest first: what a developer looks at whose flow fails. */
+/** The last attempts to use an app, newest first, for a developer whose flow fails. */
 export function AppAttempts({ attempts }: { attempts: Attempt[] }) {
   return (
-    <Card
-      title="Last attempts"
-      lead="The last 50 authorisations, consents and exchanges each, and calls with a wrong secret, without secrets and codes."
-    >
-      {attempts.length === 0 ? <p className="text-sm text-muted">Nothing was tried yet.</p> : null}
+    <Card title={strings.title} lead={strings.lead}>
+      {attempts.length === 0 ? <p className="text-sm text-muted">{strings.none}</p> : null}
       <ol className="-mb-2 divide-y divide-line text-sm">
         {attempts.map((attempt) => (
           <Row key={attempt.id} attempt={attempt} />
@@ -45,19 +34,16 @@ export function AppAttempts({ attempts }: { attempts: Attempt[] }) {
 
 function Row({ attempt: { at, step, outcome, description, address } }: { attempt: Attempt }) {
   const isGood = outcome === 'ok'
+  const said = isGood ? (successes[step] ?? strings.success) : (failures[outcome] ?? strings.failure(outcome))
   const Icon = isGood ? CircleCheck : CircleX
   return (
     <li className="flex gap-3 py-3">
       <Icon aria-hidden className={`mt-1 size-4 shrink-0 ${isGood ? 'text-good' : 'text-bad'}`} />
       <div className="min-w-0">
-        <p>
-          <span className="font-medium">{steps[step] ?? step}</span>:{' '}
-          {isGood ? (fine[step] ?? 'Fine') : (outcomes[outcome] ?? `Refused (${outcome})`)}
-        </p>
+        <p>{strings.result(<span className="font-medium">{steps[step] ?? step}</span>, said)}</p>
         {description ? <p className="text-muted">{description}</p> : null}
         <p className="text-muted">
-          <Instant at={at} form="exact" />
-          {address ? ` from ${address}` : ''}
+          {address ? strings.atFrom(<Instant at={at} form="exact" />, address) : <Instant at={at} form="exact" />}
         </p>
       </div>
     </li>

@@ -7,32 +7,29 @@ import { Submit } from '../../ui/forms/button.tsx'
 import { controlClass, Field, FieldErrors, FormErrors, Hint } from '../../ui/forms/field.tsx'
 import { AppMark } from './app-mark.tsx'
 import { redirectFaults } from './registration.ts'
+import { appStrings } from './strings.tsx'
+
+const strings = appStrings.form
 
 type Fields = { name: string; description: string; picture: string; redirectUris: string }
 
-/** The id of the form that an app's page has for taking the picture away. */
+/** The id of the form that removes the picture, on an app's page. */
 export const RemovePicture = 'remove-picture'
 
-/** What a developer says of an app, to make it or to change it. `children` are the buttons. */
+/** The form that makes or changes an app. `children` are the buttons. */
 export function AppForm({ intent, app, children }: { intent: string; app?: App; children: ReactNode }) {
   const known = app && { ...app, picture: '', redirectUris: app.redirectUris.join('\n') }
   const [form, fields] = useForm<Fields>({ ...useAnswer(intent), ...(known ? { defaultValue: known } : {}) })
   return (
     <Form method="post" encType="multipart/form-data" {...getFormProps(form)} className="max-w-xl space-y-5">
       <FormErrors form={form} />
-      <Field
-        label="Name"
-        field={fields.name}
-        maxLength={100}
-        hint="People read it when they are asked to let the app in."
-        required
-      />
+      <Field label={strings.name} field={fields.name} maxLength={100} hint={strings.nameHint} required />
       <TextField
-        label="Description"
+        label={strings.description}
         field={fields.description}
         rows={2}
         maxLength={500}
-        hint="In a sentence: what it does for them."
+        hint={strings.descriptionHint}
       />
       <Picture field={fields.picture} app={app} />
       <RedirectUrls field={fields.redirectUris} />
@@ -84,7 +81,7 @@ function Picture({ field, app }: { field: FieldMetadata<string>; app?: App | und
   return (
     <div>
       <label htmlFor={field.id} className="mb-1.5 block text-sm font-medium">
-        Picture
+        {strings.picture}
       </label>
       <div className="flex items-center gap-4">
         {app?.picture ? <AppMark app={app} size="size-12" /> : null}
@@ -100,10 +97,10 @@ function Picture({ field, app }: { field: FieldMetadata<string>; app?: App | und
       </div>
       {app?.picture ? (
         <Submit look="quiet" form={RemovePicture} className="mt-2 -ml-3.5">
-          Remove picture
+          {strings.removePicture}
         </Submit>
       ) : null}
-      <Hint id={field.descriptionId}>Square is best; JPEG, PNG, GIF, WebP or AVIF of up to 20 MB.</Hint>
+      <Hint id={field.descriptionId}>{strings.pictureHint}</Hint>
       <FieldErrors id={field.errorId} errors={field.errors} />
     </div>
   )
@@ -114,19 +111,19 @@ function RedirectUrls({ field }: { field: FieldMetadata<string> }) {
   const faults = typed === null ? field.errors : redirectFaults(typed).filter((fault) => !isBeginning(fault))
   return (
     <TextField
-      label="Redirect URL"
+      label={strings.redirectUrl}
       field={field}
       rows={3}
       isCode
       required
       errors={typed === '' ? undefined : faults}
       onInput={setTyped}
-      hint="Where people go back to, one on a line, compared byte for byte. https, or http to 127.0.0.1, [::1] or localhost. The first is taken when a request names none."
+      hint={strings.redirectUrlHint}
     />
   )
 }
 
-// Who has typed no more than the scheme has done nothing wrong yet.
+// A person who has typed only part of the scheme has made no mistake yet.
 function isBeginning(fault: string): boolean {
   const [line = ''] = fault.split(': ')
   return ['https://', 'http://'].some((scheme) => scheme.startsWith(line))

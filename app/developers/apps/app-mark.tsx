@@ -1,4 +1,4 @@
-/** An app's picture, or its initial. Says nothing: the name stands beside it. */
+/** An app's picture, or its initial. It has no accessible name: the app's name stands beside it. */
 export function AppMark({ app, size = 'size-10' }: { app: { name: string; picture: string | null }; size?: string }) {
   if (app.picture)
     return <img src={app.picture} alt="" className={`${size} shrink-0 rounded-xl bg-sunken object-cover`} />

@@ -3,7 +3,7 @@ import type { Api } from '../../../server/router.ts'
 
 type Shown = { app: Awaited<ReturnType<Api['apps']['get']>>; appUrl: string; baseUrl: string }
 
-/** The app that the pages under /settings/developers/apps/:id are about, with our two addresses. */
+/** The app of the pages under /settings/developers/apps/:id, with our two addresses. */
 export function useApp() {
   return useRouteLoaderData<Shown>('routes/settings.developers.apps.$id')!
 }

@@ -4,6 +4,7 @@ import type { Problem } from '../../api.ts'
 import { networkName } from '../../channels/channel-mark.tsx'
 import { Button } from '../../ui/forms/button.tsx'
 import { controlClass } from '../../ui/forms/field.tsx'
+import { consentStrings } from './strings.tsx'
 
 /** A person's choices, and what was wrong with them. Without a problem the person only looks at another organisation. */
 export type Chosen = { organisationId: string; reach: string; channelIds: string[]; problem?: Problem }
@@ -22,7 +23,7 @@ export function OrganisationChoice({ organisations, organisation, onChoose }: Or
   return (
     <div>
       <label htmlFor="organisation" className="mb-1.5 block text-sm font-medium">
-        Organisation
+        {consentStrings.organisation}
       </label>
       <div className="flex gap-2">
         <select
@@ -40,7 +41,7 @@ export function OrganisationChoice({ organisations, organisation, onChoose }: Or
         </select>
         <noscript>
           <Button type="submit" name="decision" value="look" formNoValidate>
-            Show its channels
+            {consentStrings.showChannels}
           </Button>
         </noscript>
       </div>
@@ -54,18 +55,12 @@ type ChannelChoiceProps = { organisation: Organisation; chosen: Chosen | undefin
 export function ChannelChoice({ organisation: { channels }, chosen }: ChannelChoiceProps) {
   const reach = chosen?.reach ?? 'all' // a person who chose some channels must choose all expressly
   const faults = chosen?.problem?.errors.filter(isOfChannels) ?? []
+  const { all, allHint, some, someHint } = consentStrings
   return (
     <fieldset className="group min-w-0 space-y-2">
-      <legend className="mb-2 text-sm font-medium">Channels</legend>
-      <Reach
-        value="all"
-        name="All channels"
-        hint="Those that are connected later included."
-        isChosen={reach === 'all'}
-      />
-      {channels.length > 0 ? (
-        <Reach value="some" name="Only these" hint="Of the others it sees nothing." isChosen={reach === 'some'} />
-      ) : null}
+      <legend className="mb-2 text-sm font-medium">{consentStrings.channels}</legend>
+      <Reach value="all" name={all} hint={allHint} isChosen={reach === 'all'} />
+      {channels.length > 0 ? <Reach value="some" name={some} hint={someHint} isChosen={reach === 'some'} /> : null}
       <div className="hidden gap-2 pl-7 group-has-[[value=some]:checked]:grid sm:grid-cols-2">
         {channels.map((channel) => (
           <Channel key={channel.id} channel={channel} isChosen={chosen?.channelIds.includes(channel.id)} />

@@ -6,6 +6,7 @@ import { Logo } from '../../shell/logo.tsx'
 import { Button } from '../../ui/forms/button.tsx'
 import { AppMark } from './app-mark.tsx'
 import { ChannelChoice, type Chosen, isOfChannels, OrganisationChoice, Trouble } from './consent-choices.tsx'
+import { consentStrings } from './strings.tsx'
 
 type Props = { consent: Consent; person: string; chosen: Chosen | undefined }
 
@@ -17,7 +18,7 @@ export function ConsentForm({ consent, person, chosen }: Props) {
   const { isSent, once } = useOnce()
   return (
     <div className="mx-auto max-w-lg">
-      <Head app={consent.app} organisation={organisation?.name ?? 'Punctual'} />
+      <Head app={consent.app} organisation={organisation?.name ?? consentStrings.noOrganisation} />
       {/* No action: the request goes back to this very address, byte for byte. */}
       <form
         id={FormId}
@@ -32,9 +33,9 @@ export function ConsentForm({ consent, person, chosen }: Props) {
         {organisation ? (
           <Grant consent={consent} organisation={organisation} chosen={chosen} onChoose={setOrganisationId} />
         ) : (
-          <p>Only owners and admins of an organisation may let an app in. Ask one of yours to open this page.</p>
+          <p>{consentStrings.forManagersOnly}</p>
         )}
-        <Destination of={consent} mayApprove={organisation !== undefined} />
+        <Destination of={consent} />
         <Decision request={consent.request} mayApprove={organisation !== undefined} isSent={isSent} />
       </form>
       <Foot person={person} mayApprove={organisation !== undefined} />
@@ -53,11 +54,9 @@ function Head({ app, organisation }: { app: Consent['app']; organisation: string
         <Logo className="size-14 shrink-0" />
       </div>
       <h1 tabIndex={-1} className="mt-5 break-words text-center text-2xl font-semibold tracking-tight">
-        <bdi>{app.name}</bdi> wants to use <bdi>{organisation}</bdi>
+        {consentStrings.heading(<bdi>{app.name}</bdi>, <bdi>{organisation}</bdi>)}
       </h1>
-      <p className="mt-1.5 break-words text-center text-muted">
-        Made by <bdi>{app.maker}</bdi>, not by Punctual
-      </p>
+      <p className="mt-1.5 break-words text-center text-muted">{consentStrings.maker(<bdi>{app.maker}</bdi>)}</p>
     </>
   )
 }
@@ -111,7 +110,7 @@ function Scopes({ scopes }: { scopes: Consent['scopes'] }) {
   return (
     <section aria-labelledby="scopes">
       <h2 id="scopes" className="mb-2 text-sm font-medium">
-        It may
+        {consentStrings.scopes}
       </h2>
       <ul className="space-y-1.5">
         {scopes.map((scope) => (
@@ -125,13 +124,12 @@ function Scopes({ scopes }: { scopes: Consent['scopes'] }) {
   )
 }
 
-function Destination({ of: { goesTo }, mayApprove }: { of: Consent; mayApprove: boolean }) {
+function Destination({ of: { goesTo } }: { of: Consent }) {
   return (
     <p className="flex gap-2 text-sm text-muted">
       <ArrowRight aria-hidden className="mt-1 size-4 shrink-0" />
       <span className="min-w-0 break-words">
-        You go on to <strong className="font-medium text-ink">{goesTo}</strong>
-        {mayApprove ? ', whatever you decide.' : '.'}
+        {consentStrings.goesTo(<strong className="font-medium text-ink">{goesTo}</strong>)}
       </span>
     </p>
   )
@@ -144,11 +142,11 @@ function Decision({ request, mayApprove, isSent }: DecisionProps) {
     <div className="flex gap-3 [&>*]:flex-1 [&>[aria-disabled]]:opacity-60">
       <input type="hidden" name="request" value={request} />
       <Button type="submit" name="decision" value="deny" formNoValidate aria-disabled={isSent || undefined}>
-        {mayApprove ? 'Deny' : 'Go back without letting it in'}
+        {mayApprove ? consentStrings.deny : consentStrings.goBack}
       </Button>
       {mayApprove ? (
         <Button type="submit" name="decision" value="approve" look="primary" aria-disabled={isSent || undefined}>
-          Approve
+          {consentStrings.approve}
         </Button>
       ) : null}
     </div>
@@ -165,19 +163,13 @@ function Foot({ person, mayApprove }: { person: string; mayApprove: boolean }) {
       formNoValidate
       className="font-medium text-accent-ink underline underline-offset-2"
     >
-      Sign in as somebody else
+      {consentStrings.signInAsOther}
     </button>
   )
   return (
     <>
-      <p className="mt-5 text-center text-sm text-muted">
-        Signed in as {person}. {change}
-      </p>
-      {mayApprove ? (
-        <p className="mt-2 text-center text-sm text-muted">
-          Owners and admins can stop the app at any time under Settings › Approved apps.
-        </p>
-      ) : null}
+      <p className="mt-5 text-center text-sm text-muted">{consentStrings.signedInAs(person, change)}</p>
+      {mayApprove ? <p className="mt-2 text-center text-sm text-muted">{consentStrings.revocable}</p> : null}
     </>
   )
 }

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { CreateApp, RotateSecret, UpdateApp } from '../../../server/oauth/forms.ts'
+import { appStrings } from './strings.tsx'
 
 const RedirectUris = CreateApp.shape.redirectUris
 
-/** What is wrong with redirect URLs, one on a line, each sentence with the line that it is about. */
+/** The faults of redirect URLs, one URL a line. Each fault names its line. */
 export function redirectFaults(text: string): string[] {
   const lines = linesOf(text)
   const checked = RedirectUris.safeParse(lines)
@@ -13,7 +14,7 @@ export function redirectFaults(text: string): string[] {
 }
 
 const typed = {
-  picture: z.string().optional(), // the file's name; the file itself goes another way
+  picture: z.string().optional(), // the file's name; the file itself comes in the load context's `upload`
   redirectUris: z
     .string()
     .default('')
@@ -27,9 +28,9 @@ const typed = {
 export const NewApp = CreateApp.extend(typed)
 export const ChangedApp = UpdateApp.extend(typed)
 
-/** The form that rotates a secret. It must say which: one press is not to end the secret of a running app. */
+/** The form that rotates a secret. The choice is required, so one press cannot end the secret of a running app. */
 export const RotatedSecret = RotateSecret.extend({
-  overlap: z.enum(['yes', 'no'], 'Choose what becomes of the old one.').transform((word) => word === 'yes'),
+  overlap: z.enum(['yes', 'no'], appStrings.credentials.overlapMissing).transform((word) => word === 'yes'),
 })
 
 function linesOf(text: string): string[] {

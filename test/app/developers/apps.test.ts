@@ -93,7 +93,7 @@ describe('Developers › Apps', () => {
     expect((await fetch(src)).status).toBe(200)
     await page.getByLabel('Description').fill('Half written')
     await page.getByRole('button', { name: 'Remove picture' }).click()
-    await page.getByText('The picture is removed.').waitFor()
+    await page.getByText('Picture removed.').waitFor()
     await expect.poll(() => page.locator('main img').count()).toBe(0)
     expect(await page.getByRole('button', { name: 'Remove picture' }).count()).toBe(0)
     expect(await page.getByLabel('Description').inputValue()).toBe('Half written')
@@ -106,7 +106,7 @@ describe('Developers › Apps', () => {
   test('a picture that is none costs neither the app nor the one showing of its secret', async () => {
     const { page } = await maker()
     const app = await make(page, 'Blurred', Buffer.from('no picture'))
-    await page.getByText('The picture could not be used.').waitFor()
+    await page.getByText('We couldn’t use the picture.').waitFor()
     expect(await errorFor(app, app.clientSecret)).toBe('invalid_grant')
     await page.goto(app.path)
     await page
@@ -127,18 +127,18 @@ describe('Developers › Apps', () => {
     const rotated = async (overlap: string, before: string) => {
       await page.getByLabel(overlap).check()
       await page.getByRole('button', { name: 'Rotate secret' }).click()
-      await page.getByText('The new secret', { exact: true }).waitFor()
+      await page.getByText('New client secret', { exact: true }).waitFor()
       await expect.poll(() => shown.textContent()).not.toBe(before)
       return (await shown.textContent())!
     }
     const shown = page.locator('code', { hasText: /^pcs_/ })
     await page.getByRole('button', { name: 'Rotate secret' }).click()
-    await page.getByText('Choose what becomes of the old one.').waitFor()
+    await page.getByText('Choose when the old secret stops working.').waitFor()
     expect(await errorFor(app, app.clientSecret)).toBe('invalid_grant')
-    const second = await rotated('The old one fails at once', '')
+    const second = await rotated('The old secret stops working at once', '')
     expect(await errorFor(app, app.clientSecret)).toBe('invalid_client')
-    await rotated('The old one stays good for 24 hours', second)
-    await page.getByText('good until').first().waitFor()
+    await rotated('The old secret works for another 24 hours', second)
+    await page.getByText('valid until').first().waitFor()
     expect(await errorFor(app, second)).toBe('invalid_grant')
   })
 
@@ -148,8 +148,8 @@ describe('Developers › Apps', () => {
     await page.getByRole('heading', { name: 'This request is refused' }).waitFor()
     for (const endpoint of ['token', 'revoke', 'introspect']) await errorFor(app, 'wrong', endpoint)
     await page.goto(`${app.path}/try`)
-    await page.getByText('Authorize link: Refused, nobody was sent back').waitFor()
-    for (const step of ['Exchange of a code', 'Revocation of a token', 'Introspection of a token'])
+    await page.getByText('Authorize link: Refused, without a redirect').waitFor()
+    for (const step of ['Code exchange', 'Token revocation', 'Token introspection'])
       await page.getByText(`${step}: Refused (invalid_client)`).waitFor()
     expect(await page.getByText(/ from [\d.:a-f]+$/).count()).toBe(3)
   })
@@ -164,10 +164,10 @@ describe('Developers › Apps', () => {
     expect(await statusOf(token)).toBe(200)
     await page.getByLabel('Type Calendar to delete it').fill('Calendar')
     await page.getByRole('button', { name: 'Delete app' }).click()
-    await page.getByText('The app is deleted.').waitFor()
+    await page.getByText('App deleted.').waitFor()
     expect(await statusOf(token)).toBe(401)
     await page.goto('/settings/approved-apps')
-    await page.getByText('No app is let in').waitFor()
+    await page.getByText('No approved apps').waitFor()
   })
 
   test('who is neither owner nor admin reads and changes nothing here', async () => {
@@ -195,13 +195,13 @@ test('an approved app is shown with what it may, to the person under their own, 
   const { id } = (await accountByEmail(here.db, email))!
   await here.db.execute(sql`update grants set approved_by = null where approved_by = ${id}`)
   await elsewhere.reload()
-  await elsewhere.getByText('None that you approved').waitFor()
+  await elsewhere.getByText('No apps that you approved').waitFor()
   await elsewhere.getByRole('link', { name: 'All' }).click()
   await elsewhere.getByRole('button', { name: 'Revoke' }).click()
-  await elsewhere.getByText('Its token is refused from the next request on').waitFor()
+  await elsewhere.getByText('Its token stops working from the next request').waitFor()
   expect(await statusOf(mine)).toBe(200) // asked first
   await elsewhere.getByRole('button', { name: 'Revoke app' }).click()
-  await elsewhere.getByText('The app is stopped.').waitFor()
+  await elsewhere.getByText('App revoked.').waitFor()
   expect([await statusOf(mine), await statusOf(theirs)]).toEqual([401, 200])
 })
 

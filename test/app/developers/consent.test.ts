@@ -205,5 +205,5 @@ test('a double click, and the same form sent twice at once, give one code; later
   expect([late.status(), late.headers().location]).toEqual([409, undefined])
   const said = await late.text()
   expect(said).toContain('This page has expired')
-  expect(said).not.toContain('Nothing was sent')
+  expect(said).not.toContain('We sent the app nothing')
 })
