@@ -10,6 +10,12 @@ import type { DieAt } from './worker.ts'
 
 const Root = resolve(import.meta.dirname, '..')
 
+/** What every process that a test starts is given, whatever its settings are. */
+export const runtime = {
+  PATH: process.env.PATH ?? '',
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '', // as test/setup.ts left it
+}
+
 /** A process of the product, started for a test. `log` is all that it wrote. */
 export type Started = {
   pid: number
@@ -125,12 +131,10 @@ export async function until<T>(
   }
 }
 
-const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env // as test/setup.ts left it
-
 function start(args: string[], env: Record<string, string>, stdout: Stdout): Started {
   const child: ChildProcess = spawn(process.execPath, args, {
     cwd: Root,
-    env: { NODE_ENV: 'production', PATH, NODE_COMPILE_CACHE, ...env },
+    env: { ...runtime, NODE_ENV: 'production', ...env },
     stdio: ['ignore', typeof stdout === 'number' ? stdout : 'pipe', 'pipe'],
   })
   let log = ''

@@ -9,6 +9,7 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { aChannel, anOrganisation } from '../builders.ts'
 import { testDatabase } from '../postgres/database.ts'
+import { runtime } from '../processes.ts'
 import { aDoor } from '../stand-ins/door.ts'
 import { startS3 } from '../stand-ins/s3.ts'
 
@@ -34,9 +35,15 @@ async function saidBy(script: string, settings: Record<string, string>, args: st
   const child = spawn(process.execPath, [script, ...args], {
     cwd: resolve(import.meta.dirname, '../..'),
     env: {
-      ...{ PATH: process.env.PATH ?? '', NODE_ENV: 'production', LOG_LEVEL: 'silent', DATA_DIR: dataDir },
-      ...{ DATABASE_URL: database.url, SECRET_KEYS: Buffer.alloc(32).toString('base64') },
-      ...{ APP_URL: 'http://localhost:1', PORT: '0', ...settings },
+      ...runtime,
+      NODE_ENV: 'production',
+      LOG_LEVEL: 'silent',
+      DATA_DIR: dataDir,
+      DATABASE_URL: database.url,
+      SECRET_KEYS: Buffer.alloc(32).toString('base64'),
+      APP_URL: 'http://localhost:1',
+      PORT: '0',
+      ...settings,
     },
     stdio: ['ignore', 'ignore', 'pipe'],
     timeout: 60_000, // one that starts after all
@@ -56,12 +63,13 @@ test.each(['server/index.ts', 'jobs/index.ts', 'server/run/start.ts'])(
   },
 )
 
+// As they are built, which start in half the time.
 const commands: [string, string, string[]][] = [
-  ['worker', 'jobs/index.ts', []],
-  ['admin', 'server/run/admin.ts', ['overdue']],
+  ['worker', 'build/worker.js', []],
+  ['admin', 'build/admin.js', ['overdue']],
 ]
 
-test.each([...commands, ['web', 'server/index.ts', []]] as typeof commands)(
+test.each([...commands, ['web', 'build/web.js', []]] as typeof commands)(
   '%s says in one line which setting is wrong',
   async (_name, script, args) => {
     expect(await saidBy(script, { DATABASE_URL: 'mysql://x' }, args)).toMatch(/^DATABASE_URL must look like .*\n$/)
@@ -69,7 +77,7 @@ test.each([...commands, ['web', 'server/index.ts', []]] as typeof commands)(
 )
 
 // Web waits for its database and says so on /readyz.
-const starters: typeof commands = [...commands, ['npm start', 'server/run/start.ts', []]]
+const starters: typeof commands = [...commands, ['npm start', 'build/start.js', []]]
 
 test.each(starters)('%s says in one line that its database is out of reach', async (_name, script, args) => {
   const url = 'postgres://postgres@127.0.0.1:1/punctual'
@@ -78,7 +86,7 @@ test.each(starters)('%s says in one line that its database is out of reach', asy
   )
 })
 
-const all: typeof commands = [...starters, ['web', 'server/index.ts', []]]
+const all: typeof commands = [...starters, ['web', 'build/web.js', []]]
 
 test.each(all)('%s says in one line that there is no such database', async (_name, script, args) => {
   const url = `${inject('postgres')}/nobody_made_it`
@@ -134,9 +142,9 @@ test.each(processes)('%s says in one line that the bucket refuses it', async (_n
 })
 
 test.each([
-  ['the worker’s health', 'jobs/index.ts', 'WORKER_PORT'],
-  ['pages', 'server/index.ts', 'PORT'],
-  ['web’s metrics', 'server/index.ts', 'METRICS_PORT'],
+  ['the worker’s health', 'build/worker.js', 'WORKER_PORT'],
+  ['pages', 'build/web.js', 'PORT'],
+  ['web’s metrics', 'build/web.js', 'METRICS_PORT'],
 ])('a port that is taken is named: %s', async (_name, script, variable) => {
   const { port } = taken.address() as { port: number }
   expect(await saidBy(script, { HOST: '127.0.0.1', [variable]: String(port) })).toBe(
@@ -145,7 +153,7 @@ test.each([
 })
 
 test('an address that the machine does not have is told with HOST', async () => {
-  expect(await saidBy('server/index.ts', { HOST: '192.0.2.1' })).toBe(
+  expect(await saidBy('build/web.js', { HOST: '192.0.2.1' })).toBe(
     'This machine has no address 192.0.2.1: set HOST to one that it has.\n',
   )
 })
