@@ -15,9 +15,9 @@ const metadata = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...
 const as = await oauth.processDiscoveryResponse(issuer, metadata)
 
 type Visitor = { state?: string; verifier?: string; token?: string }
-const visitors = new Map<string, Visitor>() // in earnest: your sessions, and the tokens encrypted in your database
+const visitors = new Map<string, Visitor>() // in production: your sessions, and the tokens encrypted in your database
 
-// State ties the answer to this browser, the verifier ties the code to this app.
+// The state binds the answer to this browser, the verifier binds the code to this app.
 async function connect(req: Request, res: Response) {
   const [state, verifier] = [oauth.generateRandomState(), oauth.generateRandomCodeVerifier()]
   Object.assign(visitorOf(req, res), { state, verifier })
@@ -33,10 +33,11 @@ async function connect(req: Request, res: Response) {
 async function finish(req: Request, res: Response) {
   const visitor = visitorOf(req, res)
   const { state, verifier } = visitor
-  if (!state || !verifier) return void res.status(400).send('This was not begun in this browser, or is done.')
-  // Throws when state or issuer are not right, and what the answer says if it says no.
+  if (!state || !verifier)
+    return void res.status(400).send('This connection did not start in this browser, or is already complete.')
+  // Throws if state or issuer is wrong, or with the error that the answer contains.
   const code = oauth.validateAuthResponse(as, client, new URL(req.url, redirectUri), state)
-  delete visitor.state // an answer is taken once
+  delete visitor.state // an answer works once
   delete visitor.verifier
   const got = await oauth.authorizationCodeGrantRequest(as, client, auth, code, redirectUri, verifier, insecure)
   visitor.token = (await oauth.processAuthorizationCodeResponse(as, client, got)).access_token
@@ -62,12 +63,13 @@ async function disconnect(req: Request, res: Response) {
   res.redirect('/')
 }
 
-// Whatever goes wrong is said in a sentence, as text: part of it came from outside.
+// Every error is shown as plain text, because part of it came from outside.
 function explain(error: unknown, _req: Request, res: Response, next: NextFunction) {
-  if (error instanceof oauth.OperationProcessingError) return void res.status(400).send('This answer is not for you.')
+  if (error instanceof oauth.OperationProcessingError)
+    return void res.status(400).send('We could not verify this answer.')
   if (!(error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError))
     return next(error)
-  const said = error.error === 'access_denied' ? 'You said no.' : `${error.error}: ${error.error_description}`
+  const said = error.error === 'access_denied' ? 'You denied access.' : `${error.error}: ${error.error_description}`
   res.status(400).type('text').send(said)
 }
 

@@ -64,15 +64,18 @@ test('the example app refuses an answer that this browser did not ask for, and t
   const stolen = String(await attacker.connect())
   expect((await victim.go(stolen)).status).toBe(400)
   await victim.connect()
-  expect(await victim.go(stolen)).toMatchObject({ status: 400, text: 'This answer is not for you.' }) // state differs
-  expect((await victim.go(String(await victim.connect({ decision: 'deny' })))).text).toBe('You said no.')
+  expect(await victim.go(stolen)).toMatchObject({ status: 400, text: 'We could not verify this answer.' }) // state differs
+  expect((await victim.go(String(await victim.connect({ decision: 'deny' })))).text).toBe('You denied access.')
 })
 
 test('the example app takes an answer once, and says in words what an answer says', async () => {
   const { go, connect } = await aBrowser()
   const answer = String(await connect())
   expect((await go(answer)).headers.get('location')).toBe('/')
-  expect(await go(answer)).toMatchObject({ status: 400, text: 'This was not begun in this browser, or is done.' })
+  expect(await go(answer)).toMatchObject({
+    status: 400,
+    text: 'This connection did not start in this browser, or is already complete.',
+  })
 
   const { headers } = await go('/connect')
   const url = new URL(headers.get('location')!)

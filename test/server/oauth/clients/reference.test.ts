@@ -186,10 +186,10 @@ test('our refusals and those of oidc-provider stand side by side in docs/oauth-r
     expect(us === them || reason !== '', `${name}: ${us} against ${them} has no reason`).toBe(true)
     rows.push(`| ${name} | ${us} | ${us === them ? 'the same' : them} | ${us === them ? '' : reason} |`)
   }
-  const head = `# Our refusals beside a reference
+  const head = `# Our refusals compared with a reference
 
-The same requests sent to this server and to [oidc-provider](https://github.com/panva/node-oidc-provider), a certified implementation, by test/server/oauth/clients/reference.test.ts, which also writes this page.
-Each answer as its status, error, and what its headers say: a redirect, a page, the scheme of WWW-Authenticate, Cache-Control.
+test/oauth/reference.test.ts sends the same requests to this server and to [oidc-provider](https://github.com/panva/node-oidc-provider), a certified implementation, and writes this page.
+For each answer it shows the status, the error and the headers: a redirect, a page, the scheme of WWW-Authenticate, Cache-Control.
 
 | request | Punctual | oidc-provider | why they differ |
 |---|---|---|---|
