@@ -188,7 +188,7 @@ test('our refusals and those of oidc-provider stand side by side in docs/oauth-r
   }
   const head = `# Our refusals compared with a reference
 
-test/oauth/reference.test.ts sends the same requests to this server and to [oidc-provider](https://github.com/panva/node-oidc-provider), a certified implementation, and writes this page.
+test/server/oauth/clients/reference.test.ts sends the same requests to this server and to [oidc-provider](https://github.com/panva/node-oidc-provider), a certified implementation, and writes this page.
 For each answer it shows the status, the error and the headers: a redirect, a page, the scheme of WWW-Authenticate, Cache-Control.
 
 | request | Punctual | oidc-provider | why they differ |
