@@ -6,7 +6,7 @@ import { useZone } from '../shell/account.ts'
 import { Instant } from '../shell/instant.tsx'
 import { Card } from '../ui/page.tsx'
 import { type Bar, Chart, type Tick } from './chart.tsx'
-import { duration } from './duration.ts'
+import { formatDuration } from './format-duration.ts'
 import { useOperations } from './operations.ts'
 
 const numbers: Tick[] = [10, 100, 1000, 10_000, 100_000, 1_000_000].map((value) => ({
@@ -37,7 +37,7 @@ export function Lateness() {
         {counts.overdue === 0 ? 'Nothing is overdue.' : `${countOf(counts.overdue)} overdue`}
         {oldestDueAt ? (
           <>
-            , the oldest for {duration(Math.max(0, Date.parse(now) - Date.parse(oldestDueAt)))}, since{' '}
+            , the oldest for {formatDuration(Math.max(0, Date.parse(now) - Date.parse(oldestDueAt)))}, since{' '}
             <Instant at={oldestDueAt} form="exact" />.
           </>
         ) : null}
@@ -51,7 +51,7 @@ export function Lateness() {
       >
         Counted once a minute: the most in each half hour. A mark below the line: no worker was there to count.
       </Plot>
-      <Plot title="Late when it went out" bars={late} ticks={spans} none="nothing went out late" say={duration}>
+      <Plot title="Late when it went out" bars={late} ticks={spans} none="nothing went out late" say={formatDuration}>
         The bar: 95 of 100 went out within this time after their hour. The line: the latest one.
       </Plot>
       <Numbers lateness={lateness} />
@@ -135,7 +135,7 @@ function Numbers({ lateness }: { lateness: HalfHour[] }) {
 
 function HalfHourRow({ half }: { half: HalfHour }) {
   const { at, published, failed, latenessP95Ms, latenessMaxMs, waiting, oldestWaitingMs } = half
-  const span = (ms: number | null) => (ms === null ? '–' : duration(ms))
+  const span = (ms: number | null) => (ms === null ? '–' : formatDuration(ms))
   return (
     <tr>
       <th scope="row" className="text-left">

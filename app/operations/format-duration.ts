@@ -6,7 +6,7 @@ const units = [
 ]
 
 /** A duration in milliseconds in the largest unit of which it has two, whole from ten on. */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   const unit = units.find((unit) => ms >= 2 * unit.ms)
   if (!unit) return `${Math.round(ms)} ms`
   const amount = ms / unit.ms
