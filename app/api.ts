@@ -94,7 +94,7 @@ export function problemOf(error: unknown): Problem {
   }
   if (isRefusedInput(error)) {
     const errors = error.cause.issues.map(({ path, code, message }) => ({ path: nameOf(path), code, message }))
-    return { status: 400, detail: 'What was asked for is not as it must be.', errors, headers: {} }
+    return { status: 400, detail: "We couldn't read this link.", errors, headers: {} }
   }
   throw error
 }
