@@ -15,6 +15,7 @@ import { useAccount } from './shell/account.ts'
 import { ErrorPage } from './shell/error-page.tsx'
 import { RequestContext } from './shell/request.tsx'
 import { type Handle, Plain, Shell } from './shell/shell.tsx'
+import { errorPageStrings, shellStrings } from './shell/strings.tsx'
 import stylesheet from './tailwind.css'
 
 export const links: LinksFunction = () => [
@@ -23,9 +24,9 @@ export const links: LinksFunction = () => [
 ]
 
 export const meta: MetaFunction = ({ error }) => {
-  if (!error) return [{ title: 'Punctual' }]
+  if (!error) return [{ title: shellStrings.pageTitle }]
   const isAbsent = isRouteErrorResponse(error) && error.status === 404
-  return [{ title: `${isAbsent ? 'Not found' : 'Something went wrong'} · Punctual` }]
+  return [{ title: isAbsent ? errorPageStrings.notFoundPageTitle : errorPageStrings.pageTitle }]
 }
 
 export async function loader({ context: { api, member } }: LoaderFunctionArgs) {

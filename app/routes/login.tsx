@@ -11,12 +11,13 @@ import { SignIn } from '../../server/accounts/forms.ts'
 import { answer, formOf, localPath, searchFor } from '../api.ts'
 import { Doorway } from '../shell/auth-layout.tsx'
 import type { Handle } from '../shell/shell.tsx'
+import { signInStrings } from '../shell/strings.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
 import { Submit } from '../ui/forms/button.tsx'
 import { Field, FormErrors } from '../ui/forms/field.tsx'
 
 export const handle: Handle = { bare: true }
-export const meta: MetaFunction = () => [{ title: 'Sign in · Punctual' }]
+export const meta: MetaFunction = () => [{ title: signInStrings.pageTitle }]
 
 export function loader({ request, context: { member, signupOpen } }: LoaderFunctionArgs) {
   const next = localPath(new URL(request.url).searchParams.get('next'))
@@ -39,21 +40,23 @@ export default function Login() {
   const [form, fields] = useForm<{ email: string; password: string }>(useAnswer())
   return (
     <Doorway
-      title="Sign in"
+      title={signInStrings.title}
       foot={
-        signupOpen ? (
-          <>
-            New here? <Link to={`/signup${search}`}>Create an account</Link>
-          </>
-        ) : null
+        signupOpen ? signInStrings.newHere(<Link to={`/signup${search}`}>{signInStrings.createAccount}</Link>) : null
       }
     >
       <Form method="post" {...getFormProps(form)} className="space-y-5">
         <FormErrors form={form} />
-        <Field label="E-mail" field={fields.email} type="email" autoComplete="username" required />
-        <Field label="Password" field={fields.password} type="password" autoComplete="current-password" required />
+        <Field label={signInStrings.email} field={fields.email} type="email" autoComplete="username" required />
+        <Field
+          label={signInStrings.password}
+          field={fields.password}
+          type="password"
+          autoComplete="current-password"
+          required
+        />
         <Submit look="primary" className="w-full">
-          Sign in
+          {signInStrings.submit}
         </Submit>
       </Form>
     </Doorway>

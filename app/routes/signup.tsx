@@ -12,12 +12,13 @@ import { SignUp } from '../../server/accounts/forms.ts'
 import { answer, formOf, localPath, searchFor } from '../api.ts'
 import { Doorway } from '../shell/auth-layout.tsx'
 import type { Handle } from '../shell/shell.tsx'
+import { signUpStrings } from '../shell/strings.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
 import { Submit } from '../ui/forms/button.tsx'
 import { Field, FormErrors } from '../ui/forms/field.tsx'
 
 export const handle: Handle = { bare: true }
-export const meta: MetaFunction = () => [{ title: 'Create your account · Punctual' }]
+export const meta: MetaFunction = () => [{ title: signUpStrings.pageTitle }]
 
 export function loader({ request, context: { member, signupOpen } }: LoaderFunctionArgs) {
   const next = localPath(new URL(request.url).searchParams.get('next'))
@@ -37,20 +38,16 @@ export async function action({ request, context }: ActionFunctionArgs) {
 
 export default function Signup() {
   const { signupOpen, search } = useLoaderData<typeof loader>()
-  const foot = (
-    <>
-      Have an account? <Link to={`/login${search}`}>Sign in</Link>
-    </>
-  )
+  const foot = signUpStrings.haveAccount(<Link to={`/login${search}`}>{signUpStrings.signIn}</Link>)
   if (signupOpen)
     return (
-      <Doorway title="Create your account" lead="Posts that go out when you said." foot={foot}>
+      <Doorway title={signUpStrings.title} lead={signUpStrings.lead} foot={foot}>
         <SignUpForm />
       </Doorway>
     )
   return (
-    <Doorway title="Create your account" foot={foot}>
-      <p>This installation takes no new accounts by itself. Ask its operator for one.</p>
+    <Doorway title={signUpStrings.title} foot={foot}>
+      <p>{signUpStrings.closed}</p>
     </Doorway>
   )
 }
@@ -62,26 +59,26 @@ function SignUpForm() {
   return (
     <Form method="post" {...getFormProps(form)} className="space-y-5">
       <FormErrors form={form} />
-      <Field label="Name" field={fields.name} autoComplete="name" required />
-      <Field label="E-mail" field={fields.email} type="email" autoComplete="username" required />
+      <Field label={signUpStrings.name} field={fields.name} autoComplete="name" required />
+      <Field label={signUpStrings.email} field={fields.email} type="email" autoComplete="username" required />
       <Field
-        label="Password"
+        label={signUpStrings.password}
         field={fields.password}
         type="password"
         autoComplete="new-password"
-        hint="At least 10 characters, and not easy to guess."
+        hint={signUpStrings.passwordHint}
         required
       />
       <Field
-        label="Organisation"
+        label={signUpStrings.organisation}
         field={fields.organisation}
         autoComplete="organization"
-        hint="Your company, your club, or your own name."
+        hint={signUpStrings.organisationHint}
         required
       />
       <BrowserZone />
       <Submit look="primary" className="w-full">
-        Create account
+        {signUpStrings.submit}
       </Submit>
     </Form>
   )

@@ -4,16 +4,22 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { Warning } from '../ui/warning.tsx'
 import { useAccount } from './account.ts'
 import { Logo } from './logo.tsx'
+import { shellStrings } from './strings.tsx'
 
 /** A route may say that it stands by itself, without the navigation, and that it is wide. */
 export type Handle = { bare?: boolean; wide?: boolean }
 
 const places = [
-  { to: '/', name: 'Posts', icon: Send, under: /^\/($|posts)/ },
-  { to: '/channels', name: 'Channels', icon: Megaphone, under: /^\/channels/ },
-  { to: '/settings/account', name: 'Settings', icon: Settings, under: /^\/settings/ },
+  { to: '/', name: shellStrings.navigation.posts, icon: Send, under: /^\/($|posts)/ },
+  { to: '/channels', name: shellStrings.navigation.channels, icon: Megaphone, under: /^\/channels/ },
+  { to: '/settings/account', name: shellStrings.navigation.settings, icon: Settings, under: /^\/settings/ },
 ]
-const operations = { to: '/operations', name: 'Operations', icon: Gauge, under: /^\/operations/ }
+const operations = {
+  to: '/operations',
+  name: shellStrings.navigation.operations,
+  icon: Gauge,
+  under: /^\/operations/,
+}
 
 /** What surrounds every page of a signed-in person: a bar at the side, or above and below on a small screen. */
 export function Shell({ children }: { children: ReactNode }) {
@@ -42,12 +48,7 @@ export function Shell({ children }: { children: ReactNode }) {
 
 function Suspended() {
   if (!useAccount()?.isSuspended) return null
-  return (
-    <Warning>
-      The operator of this site has suspended your organisation. You can read everything. Nothing is sent, and no new
-      posts or files are taken. Your posts are kept. Ask the operator what to do.
-    </Warning>
-  )
+  return <Warning>{shellStrings.suspended}</Warning>
 }
 
 /** What surrounds pages that anybody may read. */
@@ -67,7 +68,7 @@ function SkipLink() {
       href="#main"
       className="sr-only z-40 rounded-lg bg-accent px-4 py-2 text-white focus:not-sr-only focus:fixed focus:left-3 focus:top-3"
     >
-      Skip to the page
+      {shellStrings.skipToContent}
     </a>
   )
 }
@@ -83,28 +84,34 @@ function Progress() {
   )
 }
 
+const organisationClass = 'flex min-w-0 items-center gap-2.5 rounded-lg px-2 py-1.5 text-left font-semibold'
+
 function Organisation() {
   const account = useAccount()
   const current = account?.organisations.find(({ id }) => id === account.organisationId)
-  const name = <span className="truncate">{current?.name ?? 'Punctual'}</span>
-  const shape = 'flex min-w-0 items-center gap-2.5 rounded-lg px-2 py-1.5 text-left font-semibold'
-  if (!account || account.organisations.length < 2)
-    return (
-      <Link to="/" className={shape} aria-label={`${current?.name ?? 'Punctual'}: home`}>
-        <Logo className="size-7 shrink-0" />
-        {name}
-      </Link>
-    )
+  const name = current?.name ?? shellStrings.organisation.none
+  if (account && account.organisations.length > 1) return <OrganisationChoice account={account} name={name} />
+  return (
+    <Link to="/" className={organisationClass} aria-label={shellStrings.organisation.home(name)}>
+      <Logo className="size-7 shrink-0" />
+      <span className="truncate">{name}</span>
+    </Link>
+  )
+}
+
+type Account = NonNullable<ReturnType<typeof useAccount>>
+
+function OrganisationChoice({ account, name }: { account: Account; name: string }) {
   return (
     <>
       <button
         type="button"
         {...{ popovertarget: 'organisations' }}
-        className={`${shape} hover:bg-sunken`}
-        aria-label={`Organisation: ${current?.name}`}
+        className={`${organisationClass} hover:bg-sunken`}
+        aria-label={shellStrings.organisation.current(name)}
       >
         <Logo className="size-7 shrink-0" />
-        {name}
+        <span className="truncate">{name}</span>
         <ChevronsUpDown aria-hidden className="ml-auto size-4 shrink-0 text-muted" />
       </button>
       <div
@@ -112,25 +119,34 @@ function Organisation() {
         {...{ popover: 'auto' }}
         className="inset-auto left-3 top-14 m-0 w-60 rounded-xl border border-line bg-panel p-1.5 text-ink shadow-xl"
       >
-        <form method="post" action="/organisation" aria-label="Organisation">
+        <form method="post" action="/organisation" aria-label={shellStrings.organisation.label}>
           {account.organisations.map((organisation) => (
-            <button
+            <OrganisationButton
               key={organisation.id}
-              name="id"
-              value={organisation.id}
-              type="submit"
-              aria-current={organisation.id === account.organisationId || undefined}
-              className="flex w-full items-center gap-2 rounded-lg px-3 py-2 text-left text-sm hover:bg-sunken"
-            >
-              <span className="min-w-0 flex-1 truncate">{organisation.name}</span>
-              {organisation.id === account.organisationId ? (
-                <Check aria-hidden className="size-4 text-accent-ink" />
-              ) : null}
-            </button>
+              organisation={organisation}
+              isCurrent={organisation.id === account.organisationId}
+            />
           ))}
         </form>
       </div>
     </>
+  )
+}
+
+type OrganisationButtonProps = { organisation: Account['organisations'][number]; isCurrent: boolean }
+
+function OrganisationButton({ organisation, isCurrent }: OrganisationButtonProps) {
+  return (
+    <button
+      name="id"
+      value={organisation.id}
+      type="submit"
+      aria-current={isCurrent || undefined}
+      className="flex w-full items-center gap-2 rounded-lg px-3 py-2 text-left text-sm hover:bg-sunken"
+    >
+      <span className="min-w-0 flex-1 truncate">{organisation.name}</span>
+      {isCurrent ? <Check aria-hidden className="size-4 text-accent-ink" /> : null}
+    </button>
   )
 }
 
@@ -139,7 +155,7 @@ function Places() {
   const isOperator = useAccount()?.isOperator
   return (
     <nav
-      aria-label="Main"
+      aria-label={shellStrings.navigation.label}
       className="fixed inset-x-0 bottom-0 z-20 border-t border-line bg-panel pb-[env(safe-area-inset-bottom)] md:static md:flex-1 md:border-0 md:p-0"
     >
       <ul className="flex md:flex-col md:gap-1">
@@ -175,8 +191,8 @@ function SignOut() {
       </span>
       <button
         type="submit"
-        aria-label="Sign out"
-        title="Sign out"
+        aria-label={shellStrings.signOut}
+        title={shellStrings.signOut}
         className="grid size-9 shrink-0 place-items-center rounded-lg text-muted hover:bg-sunken hover:text-ink"
       >
         <LogOut aria-hidden className="size-4" />

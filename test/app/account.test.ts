@@ -130,7 +130,7 @@ test('what was not made for a page shows its request’s id, which the log has',
     }),
   )
   await page.getByRole('link', { name: 'Developers › Access' }).click()
-  await page.getByRole('heading', { name: 'Something went wrong on our side' }).waitFor()
+  await page.getByRole('heading', { name: 'Something went wrong' }).waitFor()
   await page.getByText('the-id').waitFor()
 })
 

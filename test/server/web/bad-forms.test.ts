@@ -163,5 +163,5 @@ test('an address that only takes forms shows a page to who opens it, and a page 
   }
   const { status, text, headers } = await browser.post('/organisation', { id: NoPost })
   expect([status, headers.get('content-type')]).toEqual([404, expect.stringContaining('text/html')])
-  expect(text).toContain('There is no such thing')
+  expect(text).toContain('The link may be wrong, or the page was deleted.')
 })
