@@ -4,12 +4,13 @@ import { Form, useLoaderData } from '@remix-run/react'
 import { useState } from 'react'
 import { ChangePassword, UpdateAccount } from '../../server/accounts/forms.ts'
 import { answer, formOf, shown, signedIn } from '../api.ts'
+import { accountStrings } from '../settings/strings.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
 import { Submit } from '../ui/forms/button.tsx'
 import { Field, FormErrors, Said, SelectField } from '../ui/forms/field.tsx'
 import { Card, PageHead } from '../ui/page.tsx'
 
-export const meta: MetaFunction = () => [{ title: 'Account · Punctual' }]
+export const meta: MetaFunction = () => [{ title: accountStrings.pageTitle }]
 
 export async function loader(args: LoaderFunctionArgs) {
   const { member } = signedIn(args)
@@ -24,8 +25,11 @@ export async function action(args: ActionFunctionArgs) {
   if (form.get('intent') === 'password')
     return answer(form, ChangePassword, async (passwords) => {
       const session = await api.account.changePassword(passwords)
-      const said = 'Your password is changed, and every other browser signed out.'
-      return { said, reset: true, ...(session && { headers: args.context.session.start(session) }) }
+      return {
+        said: accountStrings.password.changed,
+        reset: true,
+        ...(session && { headers: args.context.session.start(session) }),
+      }
     })
   if (form.get('intent') === 'everywhere') {
     await shown(api.account.signOutEverywhere())
@@ -33,25 +37,25 @@ export async function action(args: ActionFunctionArgs) {
   }
   return answer(form, UpdateAccount, async (account) => {
     await api.account.update(account)
-    return { said: 'Saved.' }
+    return { said: accountStrings.profile.saved }
   })
 }
 
 export default function Account() {
   return (
     <>
-      <PageHead title="Account" />
+      <PageHead title={accountStrings.title} />
       <div className="space-y-6">
-        <Card title="You">
+        <Card title={accountStrings.profile.title}>
           <Profile />
         </Card>
-        <Card title="Password">
+        <Card title={accountStrings.password.title}>
           <Password />
         </Card>
-        <Card title="Sessions" lead="Ends every session of yours, this one as well.">
+        <Card title={accountStrings.sessions.title} lead={accountStrings.sessions.lead}>
           <Form method="post">
             <Submit look="danger" name="intent" value="everywhere">
-              Sign out everywhere
+              {accountStrings.sessions.signOutEverywhere}
             </Submit>
           </Form>
         </Card>
@@ -72,9 +76,9 @@ function Profile() {
     <Form method="post" {...getFormProps(form)} className="max-w-md space-y-5">
       <input type="hidden" name="intent" value="profile" />
       <FormErrors form={form} />
-      <Field label="Name" field={fields.name} autoComplete="name" required />
+      <Field label={accountStrings.profile.name} field={fields.name} autoComplete="name" required />
       <Field
-        label="E-mail"
+        label={accountStrings.profile.email}
         field={fields.email}
         type="email"
         autoComplete="email"
@@ -83,20 +87,24 @@ function Profile() {
       />
       {asksPassword || fields.password.errors ? (
         <Field
-          label="Your password"
+          label={accountStrings.profile.currentPassword}
           field={fields.password}
           type="password"
           autoComplete="current-password"
-          hint="A new address takes your password."
+          hint={accountStrings.profile.currentPasswordHint}
         />
       ) : null}
-      <SelectField label="Time zone" field={fields.timeZone} hint="Every time you see and type is in this zone.">
+      <SelectField
+        label={accountStrings.profile.timeZone}
+        field={fields.timeZone}
+        hint={accountStrings.profile.timeZoneHint}
+      >
         {zones.map((zone) => (
           <option key={zone}>{zone}</option>
         ))}
       </SelectField>
       <div className="flex items-center gap-4">
-        <Submit look="primary">Save</Submit>
+        <Submit look="primary">{accountStrings.profile.save}</Submit>
         <Said>{said}</Said>
       </div>
     </Form>
@@ -110,17 +118,23 @@ function Password() {
     <Form method="post" {...getFormProps(form)} className="max-w-md space-y-5">
       <input type="hidden" name="intent" value="password" />
       <FormErrors form={form} />
-      <Field label="Current password" field={fields.current} type="password" autoComplete="current-password" required />
       <Field
-        label="New password"
+        label={accountStrings.password.current}
+        field={fields.current}
+        type="password"
+        autoComplete="current-password"
+        required
+      />
+      <Field
+        label={accountStrings.password.new}
         field={fields.password}
         type="password"
         autoComplete="new-password"
-        hint="At least 10 characters, and not easy to guess."
+        hint={accountStrings.password.newHint}
         required
       />
       <div className="flex flex-wrap items-center gap-4">
-        <Submit>Change password</Submit>
+        <Submit>{accountStrings.password.change}</Submit>
         <Said>{said}</Said>
       </div>
     </Form>

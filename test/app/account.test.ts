@@ -61,7 +61,7 @@ test('a new e-mail address takes the password, a new password the old one', asyn
   await page.getByLabel('Current password').fill(Password)
   await page.getByLabel('New password').fill('a quite different one')
   await page.getByRole('button', { name: 'Change password' }).click()
-  await page.getByText('Your password is changed').waitFor()
+  await page.getByText('Password changed.').waitFor()
   const other = await here.page()
   await other.goto('/login')
   await signIn(other, 'other@example.org', 'a quite different one')

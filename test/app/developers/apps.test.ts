@@ -212,8 +212,8 @@ test('the trail says who did what, newest first, and turns its pages', async () 
   const lines = await page.getByRole('listitem').locator('p:first-child').allTextContents()
   expect(lines.slice(-3)).toEqual([
     'The app Calendar was given access',
-    'Ada let Calendar in',
-    'Ada registered the app Calendar',
+    'Ada approved the app Calendar',
+    'Ada created the app Calendar',
   ])
   await here.db.execute(sql`
     insert into activity (id, organisation_id, at, action, actor_kind, actor_name, subject_name, outcome)
@@ -223,7 +223,7 @@ test('the trail says who did what, newest first, and turns its pages', async () 
   await page.getByRole('link', { name: 'Older' }).click()
   await page.getByText('Ada revoked the API key Key 60').waitFor()
   await page.getByRole('link', { name: 'To the newest' }).click()
-  await page.getByText('Ada let Calendar in').waitFor()
+  await page.getByText('Ada approved the app Calendar').waitFor()
 })
 
 describe.each([
