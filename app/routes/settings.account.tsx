@@ -1,4 +1,4 @@
-import { getFormProps, useForm } from '@conform-to/react'
+import { type FieldMetadata, getFormProps, useForm } from '@conform-to/react'
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { Form, useLoaderData } from '@remix-run/react'
 import { useState } from 'react'
@@ -70,30 +70,12 @@ function Profile() {
   const { zones, ...account } = useLoaderData<typeof loader>()
   const { said, ...answered } = useAnswer('profile')
   const [form, fields] = useForm<ProfileFields>({ ...answered, defaultValue: account })
-  const [email, setEmail] = useState(fields.email.initialValue ?? account.email)
-  const asksPassword = email.trim().toLowerCase() !== account.email.toLowerCase()
   return (
     <Form method="post" {...getFormProps(form)} className="max-w-md space-y-5">
       <input type="hidden" name="intent" value="profile" />
       <FormErrors form={form} />
       <Field label={accountStrings.profile.name} field={fields.name} autoComplete="name" required />
-      <Field
-        label={accountStrings.profile.email}
-        field={fields.email}
-        type="email"
-        autoComplete="email"
-        required
-        onInput={(event) => setEmail(event.currentTarget.value)}
-      />
-      {asksPassword || fields.password.errors ? (
-        <Field
-          label={accountStrings.profile.currentPassword}
-          field={fields.password}
-          type="password"
-          autoComplete="current-password"
-          hint={accountStrings.profile.currentPasswordHint}
-        />
-      ) : null}
+      <EmailFields email={fields.email} password={fields.password} currentEmail={account.email} />
       <SelectField
         label={accountStrings.profile.timeZone}
         field={fields.timeZone}
@@ -108,6 +90,35 @@ function Profile() {
         <Said>{said}</Said>
       </div>
     </Form>
+  )
+}
+
+type EmailFieldsProps = { email: FieldMetadata<string>; password: FieldMetadata<string>; currentEmail: string }
+
+/** The e-mail address, and once it is another one, the password. */
+function EmailFields({ email, password, currentEmail }: EmailFieldsProps) {
+  const [typed, setTyped] = useState(email.initialValue ?? currentEmail)
+  const asksPassword = typed.trim().toLowerCase() !== currentEmail.toLowerCase()
+  return (
+    <>
+      <Field
+        label={accountStrings.profile.email}
+        field={email}
+        type="email"
+        autoComplete="email"
+        required
+        onInput={(event) => setTyped(event.currentTarget.value)}
+      />
+      {asksPassword || password.errors ? (
+        <Field
+          label={accountStrings.profile.currentPassword}
+          field={password}
+          type="password"
+          autoComplete="current-password"
+          hint={accountStrings.profile.currentPasswordHint}
+        />
+      ) : null}
+    </>
   )
 }
 
