@@ -4,13 +4,16 @@ import { Instant } from '../shell/instant.tsx'
 import { Card } from '../ui/page.tsx'
 import { useOperations } from './operations.ts'
 import { OrderForm } from './order-form.tsx'
+import { operationsStrings } from './strings.tsx'
+
+const { networks: networkStrings, pausedChannels: pausedStrings, ofOrganisation } = operationsStrings
 
 /** Each network with how much of it is under way, its bound and whether it is paused. */
 export function Networks() {
   const { networks } = useOperations()
   return (
-    <Card title="Networks">
-      {networks.length === 0 ? <p className="text-sm text-muted">No worker has run yet.</p> : null}
+    <Card title={networkStrings.title}>
+      {networks.length === 0 ? <p className="text-sm text-muted">{networkStrings.none}</p> : null}
       <ul className="-my-3 divide-y divide-line">
         {networks.map((network) => (
           <li key={network.name} className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 py-3">
@@ -19,8 +22,7 @@ export function Networks() {
         ))}
       </ul>
       <p className="mt-5 text-sm text-muted">
-        <code className="font-mono">npm run admin -- limit NETWORK N</code> bounds how many posts all workers together
-        send to a network at once.
+        {networkStrings.limit(<code className="font-mono">npm run admin -- limit NETWORK N</code>)}
       </p>
     </Card>
   )
@@ -36,17 +38,17 @@ function NetworkShown({ network: { name, underWay, atOnce, pausedAt } }: { netwo
           {networkName(name)}
         </p>
         <p className="text-sm text-muted">
-          {underWay} under way, {atOnce === null ? 'no limit' : `at most ${atOnce} at once`}
+          {networkStrings.inProgress(underWay, atOnce)}
           {pausedAt ? (
             <>
-              {' '}
-              · paused on <Instant at={pausedAt} />
+              {' · '}
+              {networkStrings.pausedOn(<Instant at={pausedAt} />)}
             </>
           ) : null}
         </p>
       </div>
       <OrderForm intent={pausedAt ? 'resume' : 'pause'} fields={{ scope: 'network', name }} describedBy={id}>
-        {pausedAt ? 'Resume network' : 'Pause network'}
+        {pausedAt ? networkStrings.resume : networkStrings.pause}
       </OrderForm>
     </>
   )
@@ -57,7 +59,7 @@ export function PausedChannels() {
   const { pausedChannels, pausedChannelCount } = useOperations()
   if (pausedChannels.length === 0) return null
   return (
-    <Card title="Paused channels">
+    <Card title={pausedStrings.title}>
       <ul className="-my-3 divide-y divide-line">
         {pausedChannels.map((channel) => (
           <li key={channel.id} className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 py-3">
@@ -66,9 +68,7 @@ export function PausedChannels() {
         ))}
       </ul>
       {pausedChannelCount > pausedChannels.length ? (
-        <p className="mt-5 text-sm text-muted">
-          {`The ${pausedChannels.length} that have been paused longest, of ${pausedChannelCount.toLocaleString('en')}.`}
-        </p>
+        <p className="mt-5 text-sm text-muted">{pausedStrings.more(pausedChannels.length, pausedChannelCount)}</p>
       ) : null}
     </Card>
   )
@@ -79,14 +79,14 @@ function PausedChannelShown({ channel: { id, name, network, organisation, paused
     <>
       <div className="min-w-0 flex-1 basis-40">
         <p id={`paused-${id}`} className="break-words font-medium">
-          {name} <span className="font-normal text-muted">of {organisation}</span>
+          {name} <span className="font-normal text-muted">{ofOrganisation(organisation)}</span>
         </p>
         <p className="text-sm text-muted">
-          {networkName(network)} · paused on <Instant at={pausedAt} />
+          {networkName(network)} · {pausedStrings.pausedOn(<Instant at={pausedAt} />)}
         </p>
       </div>
       <OrderForm intent="resume" fields={{ scope: 'channel', id }} describedBy={`paused-${id}`}>
-        Resume channel
+        {pausedStrings.resume}
       </OrderForm>
     </>
   )

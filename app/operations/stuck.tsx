@@ -2,74 +2,52 @@ import type { Stuck as StuckDelivery } from '../../server/operations/operations.
 import { NetworkMark, networkName } from '../channels/channel-mark.tsx'
 import { Instant } from '../shell/instant.tsx'
 import { TabbedList } from '../ui/lists/tabbed-list.tsx'
-import { stateWords } from './delivery-states.ts'
 import { useOperations } from './operations.ts'
 import { OrderForm } from './order-form.tsx'
+import { operationsStrings, stateStrings } from './strings.tsx'
 
-const kinds = [
-  { kind: 'overdue', name: 'Overdue', says: 'Due, not sent yet, and not waiting for a person.' },
-  { kind: 'uncertain', name: 'Uncertain', says: 'Sent, and nobody knows whether it arrived: the network is asked.' },
-  {
-    kind: 'needs_review',
-    name: 'Needs review',
-    says: 'A person of the organisation must decide: it may be out, or it could not be sent in time.',
-  },
-  { kind: 'held', name: 'Held', says: 'A person of the organisation must connect the channel again.' },
-  {
-    kind: 'suspects',
-    name: 'Suspects',
-    says: 'A worker died at it. They are tried one at a time, three times at most.',
-  },
-] as const
+const strings = operationsStrings.stuck
+const kinds = ['overdue', 'uncertain', 'needs_review', 'held', 'suspects'] as const
 
 /** Deliveries that do not go on, one kind at a time, with what an operator can do about each. */
 export function Stuck() {
   const { counts, kind, list, isFirstPage } = useOperations()
-  const { says } = kinds.find((one) => one.kind === kind)!
   return (
     <TabbedList
       id="stuck"
-      title="What is stuck"
+      title={strings.title}
       tabs={kinds.map((one) => ({
-        to: `/operations?stuck=${one.kind}`,
-        name: one.kind === 'suspects' ? one.name : `${one.name} ${counts[one.kind].toLocaleString('en')}`,
-        isCurrent: one.kind === kind,
+        to: `/operations?stuck=${one}`,
+        name: one === 'suspects' ? strings.kinds[one].name : strings.tab(strings.kinds[one].name, counts[one]),
+        isCurrent: one === kind,
       }))}
-      lead={<p className="text-sm text-muted">{says}</p>}
+      lead={<p className="text-sm text-muted">{strings.kinds[kind].text}</p>}
       rows={list.data.map((delivery) => <StuckShown key={delivery.id} delivery={delivery} />)}
-      none="None."
+      none={strings.none}
       paging={{
-        ...{ path: '/operations', filters: { stuck: kind }, isFirstPage, nextCursor: list.nextCursor },
-        names: { first: 'To the oldest', next: 'Later ones' },
+        path: '/operations',
+        filters: { stuck: kind },
+        isFirstPage,
+        nextCursor: list.nextCursor,
+        names: { first: strings.firstPage, next: strings.nextPage },
       }}
     />
   )
 }
 
 function StuckShown({ delivery }: { delivery: StuckDelivery }) {
-  const { id, state, dueAt, nextAttemptAt, attempts, crashes, error, organisation, channel } = delivery
+  const { id, error, organisation, channel } = delivery
   return (
     <div className="flex flex-wrap items-start justify-between gap-3">
       <div className="min-w-0 flex-1 basis-72">
         <p id={`stuck-${id}`} className="flex items-start gap-2 font-medium">
           <NetworkMark network={channel.network} className="mt-1 size-4 shrink-0 text-muted" />
           <span className="min-w-0 break-words">
-            {channel.name} <span className="font-normal text-muted">of {organisation}</span>
+            {channel.name}{' '}
+            <span className="font-normal text-muted">{operationsStrings.ofOrganisation(organisation)}</span>
           </span>
         </p>
-        <p className="mt-0.5 text-sm text-muted">
-          {stateWords[state]} · {networkName(channel.network)} · due <Instant at={dueAt} form="exact" />
-          {attempts > 0 ? ` · ${attempts === 1 ? '1 attempt' : `${attempts} attempts`}` : ''}
-          {crashes > 0 ? ` · ${crashes === 1 ? '1 worker' : `${crashes} workers`} died` : ''}
-          {nextAttemptAt ? (
-            <>
-              {' '}
-              · next <Instant at={nextAttemptAt} form="exact" />
-            </>
-          ) : null}
-          {channel.isPaused ? ' · its channel is paused' : ''}
-          {channel.isSuspended ? ' · its organisation is suspended' : ''}
-        </p>
+        <Facts delivery={delivery} />
         {error ? (
           <p className="mt-1 break-words text-sm">
             {error.message} <span className="text-muted">{error.nextStep}</span>
@@ -82,6 +60,25 @@ function StuckShown({ delivery }: { delivery: StuckDelivery }) {
   )
 }
 
+function Facts({ delivery }: { delivery: StuckDelivery }) {
+  const { state, dueAt, nextAttemptAt, attempts, crashes, channel } = delivery
+  return (
+    <p className="mt-0.5 text-sm text-muted">
+      {stateStrings[state]} · {networkName(channel.network)} · {strings.dueAt(<Instant at={dueAt} form="exact" />)}
+      {attempts > 0 ? ` · ${strings.attempts(attempts)}` : ''}
+      {crashes > 0 ? ` · ${strings.crashes(crashes)}` : ''}
+      {nextAttemptAt ? (
+        <>
+          {' · '}
+          {strings.nextAttempt(<Instant at={nextAttemptAt} form="exact" />)}
+        </>
+      ) : null}
+      {channel.isPaused ? ` · ${strings.channelIsPaused}` : ''}
+      {channel.isSuspended ? ` · ${strings.organisationIsSuspended}` : ''}
+    </p>
+  )
+}
+
 function Orders({ delivery: { id, state, isWakeable, channel } }: { delivery: StuckDelivery }) {
   const about = { describedBy: `stuck-${id}` }
   const ofChannel = { scope: 'channel', id: channel.id }
@@ -89,16 +86,16 @@ function Orders({ delivery: { id, state, isWakeable, channel } }: { delivery: St
     <div className="flex flex-wrap gap-2">
       {state === 'failed' ? (
         <OrderForm intent="retry" fields={{ id }} {...about}>
-          Retry
+          {strings.retry}
         </OrderForm>
       ) : null}
       {isWakeable ? (
         <OrderForm intent="wake" fields={{ id }} {...about}>
-          Wake now
+          {strings.wake}
         </OrderForm>
       ) : null}
       <OrderForm intent={channel.isPaused ? 'resume' : 'pause'} fields={ofChannel} {...about}>
-        {channel.isPaused ? 'Resume channel' : 'Pause channel'}
+        {channel.isPaused ? strings.resumeChannel : strings.pauseChannel}
       </OrderForm>
     </div>
   )

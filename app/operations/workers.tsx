@@ -5,17 +5,18 @@ import { Card } from '../ui/page.tsx'
 import { Pill } from '../ui/status.tsx'
 import { Warning } from '../ui/warning.tsx'
 import { useOperations } from './operations.ts'
+import { operationsStrings } from './strings.tsx'
+
+const strings = operationsStrings.workers
 
 /** The worker processes and when each was last heard of. */
 export function Workers() {
   const { workers } = useOperations()
   return (
-    <Card title="Workers">
+    <Card title={strings.title}>
       {workers.some(({ isSilent }) => !isSilent) ? null : (
         <Warning>
-          <p>
-            No worker is alive: nothing is sent. Start one with <code className="font-mono">npm run worker</code>.
-          </p>
+          <p>{strings.none(<code className="font-mono">npm run worker</code>)}</p>
         </Warning>
       )}
       <ul className="-my-3 divide-y divide-line">
@@ -34,18 +35,15 @@ function WorkerShown({ worker }: { worker: WorkerSeen }) {
   return (
     <>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <p className="min-w-0 break-words font-medium">
-          {host}, process {pid}
-        </p>
+        <p className="min-w-0 break-words font-medium">{strings.name(host, pid)}</p>
         {isSilent ? (
-          <Pill name="Silent" icon={CircleX} tone="bad" />
+          <Pill name={strings.silent} icon={CircleX} tone="bad" />
         ) : (
-          <Pill name="Alive" icon={CircleCheck} tone="good" />
+          <Pill name={strings.alive} icon={CircleCheck} tone="good" />
         )}
       </div>
       <p className="text-sm text-muted">
-        Since <Instant at={startedAt} /> · at most {concurrency} at once · last heartbeat{' '}
-        <Instant at={seenAt} form="exact" />
+        {strings.state(<Instant at={startedAt} />, concurrency, <Instant at={seenAt} form="exact" />)}
       </p>
     </>
   )

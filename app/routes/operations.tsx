@@ -5,10 +5,10 @@ import { ListStuck, Reach } from '../../server/operations/forms.ts'
 import type { Resumed } from '../../server/operations/pauses.ts'
 import type { Api } from '../../server/router.ts'
 import { type Answer, answer, formOf, shown } from '../api.ts'
-import { stateWords } from '../operations/delivery-states.ts'
 import { Lateness } from '../operations/lateness.tsx'
 import { Networks, PausedChannels } from '../operations/networks.tsx'
 import { Sending } from '../operations/sending.tsx'
+import { operationsStrings, stateStrings } from '../operations/strings.tsx'
 import { Stuck } from '../operations/stuck.tsx'
 import { SuspendedOrganisations } from '../operations/suspended-organisations.tsx'
 import { Workers } from '../operations/workers.tsx'
@@ -17,7 +17,7 @@ import { useRereading } from '../ui/live.ts'
 import { Notice } from '../ui/notice.tsx'
 import { Card, PageHead } from '../ui/page.tsx'
 
-export const meta: MetaFunction = () => [{ title: 'Operations · Punctual' }]
+export const meta: MetaFunction = () => [{ title: operationsStrings.pageTitle }]
 
 const PageLimit = 20
 const EveryMs = 10_000
@@ -34,15 +34,7 @@ export async function loader(args: LoaderFunctionArgs) {
   return json({ ...overview, now: new Date().toISOString(), kind, list, isFirstPage, said: saids[said ?? ''] ?? null })
 }
 
-const saids: Record<string, string> = {
-  pause: 'It is paused. What is being sent ends.',
-  resume: 'It goes on: what is due goes out now.',
-  resume_in_all: 'It goes on once everything does: that is still stopped.',
-  resume_in_network: 'It goes on once its network does: that is still paused.',
-  resume_in_part: 'It goes on, but what is paused or suspended below stays so.',
-  retry: 'It is sent again now.',
-  wake: 'The workers are woken for it.',
-}
+const saids: Record<string, string> = operationsStrings.done
 
 export async function action(args: ActionFunctionArgs) {
   const operations = await operationsOf(args)
@@ -64,7 +56,7 @@ export async function action(args: ActionFunctionArgs) {
       await operations[intent](delivery)
       return done(intent)
     })
-  throw json({ detail: 'This form is not one of ours.' }, 400)
+  throw json({ detail: operationsStrings.unknownForm }, 400)
 }
 
 function saidOf({ resumed, within, stillPaused: { networks, channels, organisations } }: Resumed): string {
@@ -73,7 +65,7 @@ function saidOf({ resumed, within, stillPaused: { networks, channels, organisati
   return resumed.scope === 'all' && isInPart ? 'resume_in_part' : 'resume'
 }
 
-/** To whoever is no operator this page is one that is not there. */
+/** To people who are not operators, this page does not exist. */
 async function operationsOf({ context: { api, member } }: LoaderFunctionArgs): Promise<Api['operations']> {
   if (!member || !(await api.account.show()).isOperator) throw json(null, { status: 404 })
   return api.operations
@@ -85,7 +77,7 @@ export default function Operations() {
   useRereading(always, EveryMs)
   return (
     <>
-      <PageHead title="Operations" lead="The whole installation, all of its organisations." />
+      <PageHead title={operationsStrings.title} lead={operationsStrings.lead} />
       {said ? <Notice key={key}>{said}</Notice> : null}
       <Problem />
       <div className="space-y-6">
@@ -116,11 +108,11 @@ const shownStates = ['claimed', 'sending', 'uncertain', 'held', 'needs_review'] 
 function States() {
   const { counts } = useLoaderData<typeof loader>()
   return (
-    <Card title="Under way, or waiting for somebody">
+    <Card title={operationsStrings.states.title}>
       <dl className="grid grid-cols-2 gap-x-6 gap-y-3 text-sm sm:grid-cols-5">
         {shownStates.map((state) => (
           <div key={state}>
-            <dt className="text-muted">{stateWords[state]}</dt>
+            <dt className="text-muted">{stateStrings[state]}</dt>
             <dd className="text-lg font-semibold tabular-nums">{counts[state].toLocaleString('en')}</dd>
           </div>
         ))}

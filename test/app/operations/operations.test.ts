@@ -36,10 +36,10 @@ test('an operator stops everything and lets it go on: what is due then goes out'
   await connectFeed(page, 'Harbour news')
   await page.getByRole('link', { name: 'Operations' }).click()
   await page.getByRole('heading', { name: 'Operations' }).waitFor()
-  await page.getByText('The workers send what is due.').waitFor()
+  await page.getByText('The workers send due posts.').waitFor()
   await press('Pause all')
-  await page.getByText('It is paused. What is being sent ends.').waitFor()
-  await page.getByText('An operator paused everything on').waitFor()
+  await page.getByText('Paused. Posts that are being sent now will finish.').waitFor()
+  await page.getByText('An operator paused all sending on').waitFor()
   await page.goto('/posts/new')
   await page.getByLabel('Harbour news').check()
   await page.getByLabel('Text', { exact: true }).fill('After the pause')
@@ -48,7 +48,7 @@ test('an operator stops everything and lets it go on: what is due then goes out'
   const post = page.url()
   await page.goto('/operations')
   await press('Resume')
-  await page.getByText('It goes on, but what is paused or suspended below stays so.').waitFor()
+  await page.getByText('Resumed, except what is still paused or suspended below.').waitFor()
   await page.goto(post)
   await page.getByRole('status').getByText('Published').waitFor()
 })
@@ -56,9 +56,9 @@ test('an operator stops everything and lets it go on: what is due then goes out'
 test('a restored backup is said to be one, with what to do, and resuming ends it', async () => {
   await here.db.execute(sql`update installation set restored_at = now() - interval '2 days'`) // what was due before waits for a person
   await page.goto('/operations')
-  await page.getByText('This database is a backup that was restored').waitFor()
+  await page.getByText('This database is a restored backup.').waitFor()
   await press('Resume')
-  await page.getByText('The workers send what is due.').waitFor()
+  await page.getByText('The workers send due posts.').waitFor()
 })
 
 test('a suspended organisation is named until its suspension ends', async () => {
@@ -107,7 +107,7 @@ test('each kind of what is stuck is listed with whose it is and why, and no text
     ['Overdue', 'The server could not be reached.'],
     ['Uncertain', 'It took too long.'],
     ['Needs review', 'Nobody can tell whether the post went out.'],
-    ['Held', 'The network no longer accepts this connection.'],
+    ['Waiting for reconnect', 'The network no longer accepts this connection.'],
     ['Suspects', 'Three workers ended while they were at it.'],
   ]) {
     await tab(`${name} `).click()
@@ -122,7 +122,7 @@ test('a suspect that failed is sent again, and what lost its wake-up is woken', 
       lease_owner = (select owner from workers where gone_at is null limit 1) where id = ${stuck.uncertain}`)
   await page.goto('/operations?stuck=uncertain')
   await row(stuck.uncertain).getByRole('button', { name: 'Wake now' }).click()
-  await page.getByText('The workers are woken for it.').waitFor()
+  await page.getByText('Wake-up sent to the workers.').waitFor()
   await page.goto('/operations')
   for (const id of [stuck.overdue, stuck.waiting]) {
     await row(id).waitFor()
@@ -130,7 +130,7 @@ test('a suspect that failed is sent again, and what lost its wake-up is woken', 
   }
   await page.goto('/operations?stuck=suspects')
   await row(stuck.suspect).getByRole('button', { name: 'Retry' }).click()
-  await page.getByText('It is sent again now.').waitFor()
+  await page.getByText('Retrying now.').waitFor()
   expect(await deliveryOf(here.db, stuck.suspect)).toMatchObject({ state: 'scheduled', crashCount: 0 })
 })
 
@@ -148,19 +148,19 @@ test('a network and a channel are paused and resumed, and the channel’s organi
   await page.getByRole('heading', { name: 'Paused channels' }).waitFor()
   await row('charles.example.org of').getByRole('button', { name: 'Resume channel' }).last().click()
   await row(stuck.uncertain).getByRole('button', { name: 'Pause channel' }).waitFor()
-  const network = row('Bluesky').filter({ hasText: 'under way' })
+  const network = row('Bluesky').filter({ hasText: 'in progress' })
   await network.getByRole('button', { name: 'Pause network' }).click()
   await network.getByText('paused on').waitFor()
   await press('Pause all')
-  await page.getByText('It is paused. What is being sent ends.').waitFor()
+  await page.getByText('Paused. Posts that are being sent now will finish.').waitFor()
   await row(stuck.uncertain).getByRole('button', { name: 'Pause channel' }).click()
   await row(stuck.uncertain).getByRole('button', { name: 'Resume channel' }).click()
-  await page.getByText('It goes on once everything does: that is still stopped.').waitFor()
+  await page.getByText('Resumed, but all sending is still stopped.').waitFor()
   await press('Resume')
-  await page.getByText('It goes on, but what is paused or suspended below stays so.').waitFor()
+  await page.getByText('Resumed, except what is still paused or suspended below.').waitFor()
   await row(stuck.uncertain).getByRole('button', { name: 'Pause channel' }).click()
   await row(stuck.uncertain).getByRole('button', { name: 'Resume channel' }).click()
-  await page.getByText('It goes on once its network does: that is still paused.').waitFor()
+  await page.getByText('Resumed, but its network is still paused.').waitFor()
   await network.getByRole('button', { name: 'Resume network' }).click()
   await network.getByRole('button', { name: 'Pause network' }).waitFor()
   await here.db.execute(sql`
@@ -175,9 +175,9 @@ test('a network and a channel are paused and resumed, and the channel’s organi
 test('depth and lateness of a day are drawn, said in a sentence and given as numbers', async () => {
   await page.goto('/operations')
   await page
-    .getByRole('img', { name: /^Due and not out, over the last 24 hours: at most 1,330, in the half hour from/ })
+    .getByRole('img', { name: /^Due but not sent, over the last 24 hours: at most 1,330, in the half hour from/ })
     .waitFor()
-  await page.getByRole('img', { name: /^Late when it went out, over the last 24 hours: at most 3.2 min, / }).waitFor()
+  await page.getByRole('img', { name: /^Lateness of sent posts, over the last 24 hours: at most 3.2 min, / }).waitFor()
   await page.getByText('The numbers').click()
   await page.getByRole('cell', { name: '1,330', exact: true }).waitFor()
 })
@@ -198,9 +198,9 @@ test('all of it works without scripts', async () => {
   const plain = await here.page({ javaScriptEnabled: false, storageState: state })
   await plain.goto('/operations?stuck=held')
   await row(stuck.held, plain).getByRole('button', { name: 'Pause channel' }).click()
-  await plain.getByText('It is paused. What is being sent ends.').waitFor()
+  await plain.getByText('Paused. Posts that are being sent now will finish.').waitFor()
   await row(stuck.held, plain).getByRole('button', { name: 'Resume channel' }).click()
-  await plain.getByText('It goes on: what is due goes out now.').waitFor()
+  await plain.getByText('Resumed. Due posts go out now.').waitFor()
 })
 
 test.each([
