@@ -1,4 +1,5 @@
 import { ButtonLink } from '../forms/button.tsx'
+import { uiStrings } from '../strings.ts'
 
 type Props = {
   path: string
@@ -9,14 +10,14 @@ type Props = {
   className?: string
 }
 
-const newestFirst = { first: 'To the newest', next: 'Older' }
+const newestFirst = { first: uiStrings.paging.newest, next: uiStrings.paging.older }
 
-/** The ways from one page of a list, newest first unless `names` say otherwise, to the next and back to the first; nothing where one page has it all. */
+/** Links to the next page of a list and back to the first; nothing where one page has it all. Newest first unless `names` say otherwise. */
 export function Paging({ path, filters = {}, isFirstPage, nextCursor, names = newestFirst, className = '' }: Props) {
   const to = (more: Record<string, string>) => `${path}?${new URLSearchParams({ ...filters, ...more })}`
   if (isFirstPage && !nextCursor) return null
   return (
-    <nav aria-label="Pages" className={`flex justify-between ${className}`}>
+    <nav aria-label={uiStrings.paging.label} className={`flex justify-between ${className}`}>
       {isFirstPage ? <span /> : <ButtonLink to={to({})}>{names.first}</ButtonLink>}
       {nextCursor ? <ButtonLink to={to({ cursor: nextCursor })}>{names.next}</ButtonLink> : null}
     </nav>

@@ -222,7 +222,7 @@ test('the trail says who did what, newest first, and turns its pages', async () 
   await page.reload()
   await page.getByRole('link', { name: 'Older' }).click()
   await page.getByText('Ada revoked the API key Key 60').waitFor()
-  await page.getByRole('link', { name: 'To the newest' }).click()
+  await page.getByRole('link', { name: 'Back to newest' }).click()
   await page.getByText('Ada approved the app Calendar').waitFor()
 })
 

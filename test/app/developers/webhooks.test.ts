@@ -185,7 +185,7 @@ test('the log is filtered by outcome and read page by page', async () => {
   expect(await log.getByText('Not sent').count()).toBe(20)
   await log.getByRole('link', { name: 'Older' }).click()
   await expect.poll(() => log.getByText('Not sent').count()).toBe(5)
-  await log.getByRole('link', { name: 'To the newest' }).click()
+  await log.getByRole('link', { name: 'Back to newest' }).click()
   await expect.poll(() => log.getByText('Not sent').count()).toBe(20)
 })
 
