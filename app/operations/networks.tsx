@@ -2,8 +2,8 @@ import type { NetworkSeen, PausedChannel } from '../../server/operations/operati
 import { NetworkMark, networkName } from '../channels/channel-mark.tsx'
 import { Instant } from '../shell/instant.tsx'
 import { Card } from '../ui/page.tsx'
+import { ActionForm } from './action-form.tsx'
 import { useOperations } from './operations.ts'
-import { OrderForm } from './order-form.tsx'
 import { operationsStrings } from './strings.tsx'
 
 const { networks: networkStrings, pausedChannels: pausedStrings, ofOrganisation } = operationsStrings
@@ -47,9 +47,9 @@ function NetworkShown({ network: { name, underWay, atOnce, pausedAt } }: { netwo
           ) : null}
         </p>
       </div>
-      <OrderForm intent={pausedAt ? 'resume' : 'pause'} fields={{ scope: 'network', name }} describedBy={id}>
+      <ActionForm intent={pausedAt ? 'resume' : 'pause'} fields={{ scope: 'network', name }} describedBy={id}>
         {pausedAt ? networkStrings.resume : networkStrings.pause}
-      </OrderForm>
+      </ActionForm>
     </>
   )
 }
@@ -85,9 +85,9 @@ function PausedChannelShown({ channel: { id, name, network, organisation, paused
           {networkName(network)} · {pausedStrings.pausedOn(<Instant at={pausedAt} />)}
         </p>
       </div>
-      <OrderForm intent="resume" fields={{ scope: 'channel', id }} describedBy={`paused-${id}`}>
+      <ActionForm intent="resume" fields={{ scope: 'channel', id }} describedBy={`paused-${id}`}>
         {pausedStrings.resume}
-      </OrderForm>
+      </ActionForm>
     </>
   )
 }

@@ -2,8 +2,8 @@ import { CircleCheck, CirclePause } from 'lucide-react'
 import { Instant } from '../shell/instant.tsx'
 import { Card } from '../ui/page.tsx'
 import { Pill } from '../ui/status.tsx'
+import { ActionForm } from './action-form.tsx'
 import { useOperations } from './operations.ts'
-import { OrderForm } from './order-form.tsx'
 import { operationsStrings } from './strings.tsx'
 
 const strings = operationsStrings.sending
@@ -27,14 +27,14 @@ export function Sending() {
         </div>
         <div className="flex flex-wrap gap-2">
           {isStopped ? (
-            <OrderForm intent="resume" fields={{ scope: 'all' }} look="primary">
+            <ActionForm intent="resume" fields={{ scope: 'all' }} look="primary">
               {strings.resume}
-            </OrderForm>
+            </ActionForm>
           ) : null}
           {pausedAt ? null : (
-            <OrderForm intent="pause" fields={{ scope: 'all' }} look="danger">
+            <ActionForm intent="pause" fields={{ scope: 'all' }} look="danger">
               {strings.pauseAll}
-            </OrderForm>
+            </ActionForm>
           )}
         </div>
       </div>

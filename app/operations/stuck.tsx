@@ -2,8 +2,8 @@ import type { Stuck as StuckDelivery } from '../../server/operations/operations.
 import { NetworkMark, networkName } from '../channels/channel-mark.tsx'
 import { Instant } from '../shell/instant.tsx'
 import { TabbedList } from '../ui/lists/tabbed-list.tsx'
+import { ActionForm } from './action-form.tsx'
 import { useOperations } from './operations.ts'
-import { OrderForm } from './order-form.tsx'
 import { operationsStrings, stateStrings } from './strings.tsx'
 
 const strings = operationsStrings.stuck
@@ -55,7 +55,7 @@ function StuckShown({ delivery }: { delivery: StuckDelivery }) {
         ) : null}
         <code className="mt-1 block break-all font-mono text-xs text-muted">{id}</code>
       </div>
-      <Orders delivery={delivery} />
+      <Actions delivery={delivery} />
     </div>
   )
 }
@@ -79,24 +79,24 @@ function Facts({ delivery }: { delivery: StuckDelivery }) {
   )
 }
 
-function Orders({ delivery: { id, state, isWakeable, channel } }: { delivery: StuckDelivery }) {
+function Actions({ delivery: { id, state, isWakeable, channel } }: { delivery: StuckDelivery }) {
   const about = { describedBy: `stuck-${id}` }
   const ofChannel = { scope: 'channel', id: channel.id }
   return (
     <div className="flex flex-wrap gap-2">
       {state === 'failed' ? (
-        <OrderForm intent="retry" fields={{ id }} {...about}>
+        <ActionForm intent="retry" fields={{ id }} {...about}>
           {strings.retry}
-        </OrderForm>
+        </ActionForm>
       ) : null}
       {isWakeable ? (
-        <OrderForm intent="wake" fields={{ id }} {...about}>
+        <ActionForm intent="wake" fields={{ id }} {...about}>
           {strings.wake}
-        </OrderForm>
+        </ActionForm>
       ) : null}
-      <OrderForm intent={channel.isPaused ? 'resume' : 'pause'} fields={ofChannel} {...about}>
+      <ActionForm intent={channel.isPaused ? 'resume' : 'pause'} fields={ofChannel} {...about}>
         {channel.isPaused ? strings.resumeChannel : strings.pauseChannel}
-      </OrderForm>
+      </ActionForm>
     </div>
   )
 }

@@ -11,7 +11,7 @@ type Props = {
 }
 
 /** A form that is one button; `describedBy` is the id of what it is about. */
-export function OrderForm({ intent, fields, look = 'plain', describedBy, children }: Props) {
+export function ActionForm({ intent, fields, look = 'plain', describedBy, children }: Props) {
   return (
     <Form method="post" preventScrollReset>
       <input type="hidden" name="intent" value={intent} />
