@@ -26,14 +26,14 @@ export type Member = {
 export type LoadContext = {
   api: Api
   member: Member | null
-  query: string // of the address, byte for byte, without its `?`: Remix writes request.url anew
+  query: string // of the URL, byte for byte, without its `?`: Remix rewrites request.url
   nonce: string
   requestId: string
   appUrl: string
   baseUrl: string
   signupOpen: boolean
-  session: { start(session: NewSession): Headers; end(): string } // what sets the cookies, and a value of Set-Cookie
-  form(): FormData // as server/web/page-form.ts read it, once; the request itself has no body. Throws what is wrong with it
+  session: { start(session: NewSession): Headers; end(): string } // headers that set the cookies; a value of Set-Cookie
+  form(): FormData // read by server/web/page-form.ts; the request itself has no body. Throws why it was refused
   upload: { name: string; path: string } | null // the file of the form, by its field; removed after the answer
   reference(): Reference // of the public API, for its documentation
   guide(name: string): Promise<Guide | null> // a page of the documentation, with this site's addresses
@@ -44,19 +44,19 @@ declare module '@remix-run/server-runtime' {
   interface AppLoadContext extends LoadContext {}
 }
 
-type Asked = { request: Request; context: LoadContext }
+type PageRequest = { request: Request; context: LoadContext }
 
-const BackLength = 4000 // a longer Location is more than browsers and proxies read of an answer's head
+const BackLength = 4000 // browsers and proxies refuse a longer Location header
 
-/** The API and the person that a page is for. Throws a redirect to the sign-in page, which leads back here. */
-export function signedIn({ request, context: { api, member } }: Asked): { api: Api; member: Member } {
+/** The API and the signed-in person. Throws a redirect to the sign-in page, which leads back here. */
+export function signedIn({ request, context: { api, member } }: PageRequest): { api: Api; member: Member } {
   if (member) return { api, member }
   const { pathname, search } = new URL(request.url)
   const back = searchFor(pathname + search)
   throw redirect(`/login${back.length > BackLength ? '' : back}`)
 }
 
-/** Every channel of the organisation of this status; without one, all but those disconnected. */
+/** Every channel of the organisation with this status; without a status, all that are not disconnected. */
 export async function allChannels(api: Api, status?: Channel['status']): Promise<Channel[]> {
   const all: Channel[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -67,7 +67,7 @@ export async function allChannels(api: Api, status?: Channel['status']): Promise
   return all
 }
 
-/** Where to go after signing in: a path of ours with its query, whatever was asked for. */
+/** Where to go after signing in: `next` if it is a path of this site, else `/`. */
 export function localPath(next: unknown): string {
   if (typeof next !== 'string' || !/^[!-~]+$/.test(next)) return '/' // what no header can carry
   const [path = ''] = next.split('?')
@@ -75,7 +75,7 @@ export function localPath(next: unknown): string {
   return isOurs ? next : '/'
 }
 
-/** `?next=…` for the sign-in page and its neighbour; empty for a way home. */
+/** `?next=…` for the pages /login and /signup; empty when `next` is `/`. */
 export function searchFor(next: string): string {
   return next === '/' ? '' : `?next=${encodeURIComponent(next)}`
 }
@@ -83,8 +83,8 @@ export function searchFor(next: string): string {
 export type Problem = { status: number; detail: string; errors: Fault[]; headers: Record<string, string> }
 
 /**
- * What a person is shown of a failure that a procedure threw: the HTTP status with the headers that belong to it, the
- * sentence, and each thing that is wrong with its path. Known by its shape, since the class lives in another module graph. Rethrows everything else.
+ * What a page shows of a failure that a procedure threw: the HTTP status with its headers, the sentence, and each error
+ * with its path. Recognised by its shape, because the class is in another module graph. Rethrows everything else.
  */
 export function problemOf(error: unknown): Problem {
   if (isFailure(error)) {
@@ -99,7 +99,7 @@ export function problemOf(error: unknown): Problem {
   throw error
 }
 
-/** The form that was sent to a page. Throws the error page of what is wrong with it. */
+/** The form that was sent to a page. Throws the error page when it was refused. */
 export function formOf({ form }: LoadContext): FormData {
   try {
     return form()
@@ -109,7 +109,7 @@ export function formOf({ form }: LoadContext): FormData {
   }
 }
 
-/** Read what a page shows; a failure of the catalogue becomes the error page of its status. */
+/** Wait for what a page shows. A failure of the catalogue becomes the error page of its status. */
 export async function shown<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading
@@ -119,12 +119,13 @@ export async function shown<T>(reading: Promise<T>): Promise<T> {
   }
 }
 
-/** What an action answers to the form named `intent`: its problems, or a sentence of success in `said`. */
+/** What an action answers to the form named `intent`: its errors, or in `said` what was done. */
 export type Answer = { intent: string; result: SubmissionResult<string[]>; said?: string }
 
 /**
- * Read a form with a procedure's own schema and do what it asks. Answers the form again with every problem beside its
- * field, the sentence in `said`, or whatever response `does` made. The field `intent` tells a page's forms apart.
+ * Parse a form with a procedure's own schema and call `does` with it. Answers the form again with each error beside its
+ * field, or with the sentence in `said`, or with the response that `does` returned. The field `intent` tells a page's
+ * forms apart.
  */
 export async function answer<Schema extends z.ZodType, Made extends Response>(
   form: FormData,

@@ -10,7 +10,7 @@ import { RemixServer } from '@remix-run/react'
 import { renderToPipeableStream } from 'react-dom/server'
 import { RequestContext } from './shell/request.tsx'
 
-/** Make a document. Pages wait for all that they show, so the first flush is the whole of it. */
+/** Render a document. Pages wait for everything that they show, so the first flush is the whole document. */
 export default function handleRequest(
   request: Request,
   status: number,
@@ -21,7 +21,7 @@ export default function handleRequest(
   const { loaderHeaders, actionHeaders } = entry.staticHandlerContext
   for (const given of [...Object.values(loaderHeaders), ...Object.values(actionHeaders)]) {
     const wait = given.get('Retry-After')
-    if (wait) headers.set('Retry-After', wait) // of what a route answers, Remix gives a document the cookies alone
+    if (wait) headers.set('Retry-After', wait) // of a route's headers, Remix copies only cookies to the document
   }
   return new Promise((resolve, reject) => {
     const { pipe } = renderToPipeableStream(
@@ -43,7 +43,7 @@ export default function handleRequest(
   })
 }
 
-/** Whatever a loader or an action did not expect: to the log. The page shows the request's id and nothing of it. */
+/** Log an error that a loader or an action did not expect. The page shows only the request's id. */
 export function handleError(error: unknown, { request, context }: LoaderFunctionArgs | ActionFunctionArgs): void {
   if (!request.signal.aborted) context.report(error)
 }

@@ -1,11 +1,11 @@
-/** A bar; null where nothing is known. `peak` is a line above it. */
+/** A bar; null where the value is unknown. `peak` is a line above it. */
 export type Bar = { at: string; value: number | null; peak?: number | null }
 
 export type Tick = { value: number; label: string }
 
 /**
- * Bars on a logarithmic scale up to the first of `ticks` that is above all of them, as the picture of what `label` says.
- * Places are shares of the whole, so that it is as wide as there is room and its letters are not stretched.
+ * Bars on a logarithmic scale up to the first of `ticks` that is above all of them. `label` says the same in words.
+ * Positions are percentages, so that the chart fills the width and its text is not stretched.
  */
 export function Chart({ label, bars, ticks }: { label: string; bars: Bar[]; ticks: Tick[] }) {
   const most = Math.max(...bars.map(({ value, peak }) => Math.max(value ?? 0, peak ?? 0)))

@@ -5,7 +5,7 @@ const units = [
   { ms: 1000, name: 's' },
 ]
 
-/** A duration in milliseconds in the largest unit of which it has two, whole from ten on. */
+/** A duration in milliseconds as a text, in the largest unit of which it has at least two. From ten on it has no decimals. */
 export function formatDuration(ms: number): string {
   const unit = units.find((unit) => ms >= 2 * unit.ms)
   if (!unit) return `${Math.round(ms)} ms`

@@ -27,7 +27,7 @@ const spans: Tick[] = [
   { value: 86_400_000, label: '1 day' },
 ]
 
-/** What is due and not sent, now and over a day, and how late posts went out. */
+/** How many posts are overdue now and were over the last day, and how late posts went out. */
 export function Lateness() {
   const { counts, oldestDueAt, now, lateness } = useOperations()
   const waiting = lateness.map(({ at, waiting: value }) => ({ at, value }))
@@ -84,7 +84,7 @@ function highest({ value, peak }: Bar): number {
   return Math.max(value ?? 0, peak ?? 0)
 }
 
-/** The same as a table, the newest first, as far as there is anything. */
+/** The same as a table, newest first, without half hours in which no worker ran. */
 function Numbers({ lateness }: { lateness: HalfHour[] }) {
   const known = lateness.filter(({ waiting }) => waiting !== null).reverse()
   return (

@@ -8,7 +8,7 @@ import { operationsStrings } from './strings.tsx'
 
 const { networks: networkStrings, pausedChannels: pausedStrings, ofOrganisation } = operationsStrings
 
-/** Each network with how much of it is under way, its bound and whether it is paused. */
+/** Each network: how many posts are in progress, its limit, and whether it is paused. */
 export function Networks() {
   const { networks } = useOperations()
   return (
@@ -54,7 +54,7 @@ function NetworkShown({ network: { name, underWay, atOnce, pausedAt } }: { netwo
   )
 }
 
-/** The channels that an operator has paused: nothing of them need be late, so that they would be forgotten. */
+/** The channels that an operator has paused. Without this list they are forgotten when none of their posts is overdue. */
 export function PausedChannels() {
   const { pausedChannels, pausedChannelCount } = useOperations()
   if (pausedChannels.length === 0) return null

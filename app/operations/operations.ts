@@ -9,7 +9,7 @@ type Shown = Awaited<ReturnType<Operations['overview']>> & {
   isFirstPage: boolean
 }
 
-/** How it stands with the whole installation, as the page /operations has read it. */
+/** What the loader of /operations has read. */
 export function useOperations() {
   return useRouteLoaderData<Shown>('routes/operations')!
 }

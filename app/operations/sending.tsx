@@ -8,7 +8,7 @@ import { operationsStrings } from './strings.tsx'
 
 const strings = operationsStrings.sending
 
-/** Whether anything is sent at all, and if not, why; with the buttons that stop and start it. */
+/** Whether posts are sent, and if not, why, with buttons to pause and resume. */
 export function Sending() {
   const { pausedAt, restoredAt } = useOperations()
   const isStopped = pausedAt !== null || restoredAt !== null

@@ -8,7 +8,7 @@ export const operationsStrings = {
   lead: 'All organisations on this installation.',
   unknownForm: "We couldn't read this form.",
 
-  // What an operator's press of a button has done.
+  // After a button was pressed.
   done: {
     pause: 'Paused. Posts that are being sent now will finish.',
     resume: 'Resumed. Due posts go out now.',

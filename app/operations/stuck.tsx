@@ -9,7 +9,7 @@ import { operationsStrings, stateStrings } from './strings.tsx'
 const strings = operationsStrings.stuck
 const kinds = ['overdue', 'uncertain', 'needs_review', 'held', 'suspects'] as const
 
-/** Deliveries that do not go on, one kind at a time, with what an operator can do about each. */
+/** Stuck deliveries, one kind at a time, with what an operator can do about each. */
 export function Stuck() {
   const { counts, kind, list, isFirstPage } = useOperations()
   return (

@@ -5,7 +5,7 @@ import { operationsStrings } from './strings.tsx'
 
 const strings = operationsStrings.suspendedOrganisations
 
-/** The organisations that an operator has suspended: nothing of them is sent. */
+/** The organisations that an operator has suspended. None of their posts are sent. */
 export function SuspendedOrganisations() {
   const { suspendedOrganisations, suspendedOrganisationCount } = useOperations()
   if (suspendedOrganisations.length === 0) return null

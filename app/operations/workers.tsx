@@ -9,7 +9,7 @@ import { operationsStrings } from './strings.tsx'
 
 const strings = operationsStrings.workers
 
-/** The worker processes and when each was last heard of. */
+/** The worker processes, and the last heartbeat of each. */
 export function Workers() {
   const { workers } = useOperations()
   return (

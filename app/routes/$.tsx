@@ -1,6 +1,6 @@
 import { json } from '@remix-run/node'
 
-/** Whatever no other route serves. It has a loader so that the root's runs as well, and the page keeps its navigation. */
+/** Every path that no other route serves. It has a loader so that the root's loader runs too, and the page keeps its navigation. */
 export function loader() {
   throw json(null, { status: 404 })
 }

@@ -30,7 +30,7 @@ export async function action({ request, context }: ActionFunctionArgs) {
   const next = localPath(new URL(request.url).searchParams.get('next'))
   return answer(formOf(context), SignIn, async (person) => {
     const started = await api.account.signIn(person)
-    // As a document: a consent page brings headers of its own, and its query must come to it byte for byte.
+    // As a document: a consent page has its own headers, and needs its query byte for byte.
     return redirectDocument(next, { headers: session.start(started) })
   })
 }

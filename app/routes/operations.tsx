@@ -73,7 +73,7 @@ async function operationsOf({ context: { api, member } }: LoaderFunctionArgs): P
 
 export default function Operations() {
   const { said } = useLoaderData<typeof loader>()
-  const { key } = useLocation() // the same sentence is said again after the next press
+  const { key } = useLocation() // announces the same sentence again after the next press
   useRereading(always, EveryMs)
   return (
     <>

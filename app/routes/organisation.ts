@@ -1,7 +1,7 @@
 import { type ActionFunctionArgs, redirect } from '@remix-run/node'
 import { formOf, shown, signedIn } from '../api.ts'
 
-/** Look at another organisation from here on. Always back to the posts: what was on the page belongs to the one before. */
+/** Switch to another organisation. Always goes to the posts, because the page before belongs to the other organisation. */
 export async function action(args: ActionFunctionArgs) {
   const { api } = signedIn(args)
   const id = formOf(args.context).get('id')
@@ -13,7 +13,7 @@ export function loader() {
   return redirect('/')
 }
 
-/** Never shown: with a page of its own, a refusal is one as well. */
+/** Never shown. A route with a component answers refusals with a page. */
 export default function Organisation() {
   return null
 }

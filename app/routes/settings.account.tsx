@@ -95,7 +95,7 @@ function Profile() {
 
 type EmailFieldsProps = { email: FieldMetadata<string>; password: FieldMetadata<string>; currentEmail: string }
 
-/** The e-mail address, and once it is another one, the password. */
+/** The e-mail address, and after a change of it, the password. */
 function EmailFields({ email, password, currentEmail }: EmailFieldsProps) {
   const [typed, setTyped] = useState(email.initialValue ?? currentEmail)
   const asksPassword = typed.trim().toLowerCase() !== currentEmail.toLowerCase()

@@ -31,7 +31,7 @@ export async function action({ request, context }: ActionFunctionArgs) {
   const next = localPath(new URL(request.url).searchParams.get('next'))
   return answer(formOf(context), SignUp, async (person) => {
     const started = await api.account.signUp(person)
-    // As a document: a consent page brings headers of its own, and its query must come to it byte for byte.
+    // As a document: a consent page has its own headers, and needs its query byte for byte.
     return redirectDocument(next, { headers: session.start(started) })
   })
 }
@@ -84,7 +84,7 @@ function SignUpForm() {
   )
 }
 
-/** The browser's time zone, once there is a script to ask it; an account made without one begins in UTC. */
+/** The browser's time zone. Without scripts it is unknown, and the account begins in UTC. */
 function BrowserZone() {
   const [zone, setZone] = useState('')
   useEffect(() => setZone(Intl.DateTimeFormat().resolvedOptions().timeZone), [])

@@ -34,7 +34,7 @@ export function AuditEntry({ event }: { event: AuditEvent }) {
   )
 }
 
-// What the audit log keeps beside the event, as far as a person wants to know it.
+// What else the audit log has about an event, without what only matters to machines.
 function detailsOf(subjectName: string, detail: Record<string, unknown>): string[] {
   const { scopes, channelIds, formerName, formerUrl, redirectUris, formerRedirectUris, picture, overlap, reason } =
     detail
@@ -52,7 +52,7 @@ function detailsOf(subjectName: string, detail: Record<string, unknown>): string
   ].filter(Boolean)
 }
 
-// Where an app's answers went before: the change that matters most to who gets access.
+// Where an app's codes go, and where they went before.
 function redirectUrls(urls: unknown, former: unknown): string[] {
   if (!Array.isArray(urls) || !Array.isArray(former) || urls.join(' ') === former.join(' ')) return []
   return [activityStrings.detail.redirectUrls(urls), activityStrings.detail.formerRedirectUrls(former)]

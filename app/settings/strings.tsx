@@ -171,7 +171,7 @@ export const activityStrings = {
     text: 'When someone creates a key, an app or a webhook, or approves an app, you see it here.',
   },
 
-  // An actor by its kind. Of a member, and of Punctual itself, the name is enough.
+  // The actor with its kind. For a member, and for Punctual itself, the name is enough.
   actor: (kind: string, name: ReactNode): ReactNode => {
     if (kind === 'app') return <>The app {name}</>
     if (kind === 'api_key') return <>The key {name}</>
@@ -204,7 +204,7 @@ export const activityStrings = {
     formerRedirectUrls: (urls: string[]) => `former redirect URLs ${urls.join(', ')}`,
     picture: (change: string) => `picture ${change}`,
     overlap: 'the old secret works for 24 more hours',
-    // Why we did it ourselves.
+    // Why Punctual did it.
     reason: (reason: string) => {
       if (reason === 'failing') return 'it had failed for three days'
       if (reason === 'gone') return 'it answered 410 Gone'

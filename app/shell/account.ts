@@ -4,12 +4,12 @@ import { mayManage } from './permissions.ts'
 
 type Root = { account: Awaited<ReturnType<Api['account']['show']>> | null } // as root.tsx has read it
 
-/** The signed-in person with the organisations that they may look at, or null. */
+/** The signed-in person and their organisations, or null. */
 export function useAccount() {
   return useRouteLoaderData<Root>('root')?.account ?? null
 }
 
-/** The zone in which times are shown: the person's, and UTC to anybody else. */
+/** The time zone of all times on the page: the signed-in person's, or UTC. */
 export function useZone(): string {
   return useAccount()?.timeZone ?? 'UTC'
 }

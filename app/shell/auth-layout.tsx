@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Logo } from './logo.tsx'
 
-/** A page before the door: one form, and the way to the other one below it. */
+/** A page without navigation: one box, and a link to another page below it. */
 export function Doorway({
   title,
   lead,

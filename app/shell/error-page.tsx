@@ -10,7 +10,7 @@ const titles: Record<number, string> = {
   503: errorPageStrings.title.wait,
 }
 
-/** What a page shows that could not be made: a failure of the catalogue by its sentence, ours by the request's id. */
+/** The page for an error: what the caller caused has the catalogue's sentence, what we caused has the request's id. */
 export function ErrorPage({ error }: { error: unknown }) {
   const requestId = useFailedRequestId()
   const here = useLocation()

@@ -1,11 +1,11 @@
 import { createContext, useContext } from 'react'
 
-/** What only the server knows while it makes a document. In the browser both are empty: it hides nonces from scripts. */
+/** What only the server knows while it renders a document. In the browser both are empty: it hides nonces from scripts. */
 export const RequestContext = createContext({ nonce: '', requestId: '' })
 
-let failedRequestId = '' // of the last answer that was our fault, in this tab
+let failedRequestId = '' // of the last response with a 5xx status in this tab
 
-/** Remember the id of every request of this tab that fails, so that the error page can name it. */
+/** Remember the id of the last request of this tab that failed, so that the error page can show it. */
 export function noteFailedRequests(): void {
   const plainFetch = window.fetch
   window.fetch = async (...request) => {
@@ -15,7 +15,7 @@ export function noteFailedRequests(): void {
   }
 }
 
-/** The id under which the log has what the error page is about: of a document by its meta element, else as noted. */
+/** The id of the failed request in the log: for a document from its meta element, else as remembered. */
 export function useFailedRequestId(): string {
   const { requestId } = useContext(RequestContext)
   if (typeof document === 'undefined') return requestId

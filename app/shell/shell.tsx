@@ -6,10 +6,10 @@ import { useAccount } from './account.ts'
 import { Logo } from './logo.tsx'
 import { shellStrings } from './strings.tsx'
 
-/** A route may say that it stands by itself, without the navigation, and that it is wide. */
+/** A route can ask for a page without navigation (`bare`), and for a wide one. */
 export type Handle = { bare?: boolean; wide?: boolean }
 
-const places = [
+const navigation = [
   { to: '/', name: shellStrings.navigation.posts, icon: Send, under: /^\/($|posts)/ },
   { to: '/channels', name: shellStrings.navigation.channels, icon: Megaphone, under: /^\/channels/ },
   { to: '/settings/account', name: shellStrings.navigation.settings, icon: Settings, under: /^\/settings/ },
@@ -21,16 +21,16 @@ const operations = {
   under: /^\/operations/,
 }
 
-/** What surrounds every page of a signed-in person: a bar at the side, or above and below on a small screen. */
+/** The frame of every page of a signed-in person: a bar at the side, or above and below on a small screen. */
 export function Shell({ children }: { children: ReactNode }) {
-  const main = useReadingOnAtNewPages()
+  const main = useFocusOnNewPage()
   return (
     <div className="min-h-dvh md:grid md:grid-cols-[15rem_minmax(0,1fr)]">
       <SkipLink />
       <Progress />
       <header className="sticky top-0 z-20 flex items-center gap-2 border-b border-line bg-canvas px-3 py-2.5 md:h-dvh md:flex-col md:items-stretch md:gap-6 md:border-b-0 md:border-r md:bg-panel md:px-3 md:py-4">
         <Organisation />
-        <Places />
+        <Navigation />
         <SignOut />
       </header>
       <main
@@ -51,7 +51,7 @@ function Suspended() {
   return <Warning>{shellStrings.suspended}</Warning>
 }
 
-/** What surrounds pages that anybody may read. */
+/** The frame of pages without navigation. */
 export function Plain({ children, isWide = false }: { children: ReactNode; isWide?: boolean }) {
   const width = isWide ? 'max-w-5xl py-6 sm:py-10' : 'max-w-2xl py-10 sm:py-16'
   return (
@@ -150,7 +150,7 @@ function OrganisationButton({ organisation, isCurrent }: OrganisationButtonProps
   )
 }
 
-function Places() {
+function Navigation() {
   const { pathname } = useLocation()
   const isOperator = useAccount()?.isOperator
   return (
@@ -159,7 +159,7 @@ function Places() {
       className="fixed inset-x-0 bottom-0 z-20 border-t border-line bg-panel pb-[env(safe-area-inset-bottom)] md:static md:flex-1 md:border-0 md:p-0"
     >
       <ul className="flex md:flex-col md:gap-1">
-        {[...places, ...(isOperator ? [operations] : [])].map(({ to, name, icon: Icon, under }) => (
+        {[...navigation, ...(isOperator ? [operations] : [])].map(({ to, name, icon: Icon, under }) => (
           <li key={to} className="flex-1 md:flex-none">
             <Link
               to={to}
@@ -201,8 +201,8 @@ function SignOut() {
   )
 }
 
-/** After a change of page without a new document, reading goes on at its heading. */
-function useReadingOnAtNewPages() {
+/** Focus the heading of a new page that came without a new document, so that screen readers read on there. */
+function useFocusOnNewPage() {
   const main = useRef<HTMLElement>(null)
   const { pathname } = useLocation()
   const before = useRef(pathname)

@@ -6,7 +6,7 @@ export const shellStrings = {
   skipToContent: 'Skip to content',
   organisation: {
     label: 'Organisation',
-    none: 'Punctual', // in the place of its name
+    none: 'Punctual', // instead of its name
     home: (name: string) => `${name}: home`,
     current: (name: string) => `Organisation: ${name}`,
   },
@@ -22,7 +22,7 @@ export const shellStrings = {
     "The operator of this site has suspended your organisation. You can read everything, but you can't add posts or files. Nothing is sent. Your posts are kept. Ask the operator what to do.",
 }
 
-/** What a page says that could not be shown. */
+/** What the error page says. */
 export const errorPageStrings = {
   notFoundPageTitle: 'Not found · Punctual',
   pageTitle: 'Something went wrong · Punctual',

@@ -1,7 +1,7 @@
 import { useLocation } from '@remix-run/react'
 import { useEffect, useRef } from 'react'
 
-/** On a small screen the row of pages is longer than it is wide: where one is must be seen. The page itself stays where it is. */
+/** Scroll a row of links until the current one is in view: on a small screen the row is wider than the screen. The page does not scroll. */
 export function useCurrentInView() {
   const list = useRef<HTMLUListElement>(null)
   const { pathname, search } = useLocation()

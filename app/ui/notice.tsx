@@ -1,7 +1,7 @@
 import { CircleCheck } from 'lucide-react'
 import { type ReactNode, useEffect, useRef } from 'react'
 
-/** What has just come to pass, where the part that did it is gone: reading goes on here. */
+/** Says what an action did, when the form that did it is no longer on the page. Takes the focus. */
 export function Notice({ children }: { children: ReactNode }) {
   const box = useRef<HTMLParagraphElement>(null)
   useEffect(() => box.current?.focus(), [])

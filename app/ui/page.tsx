@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 
-/** A page's heading with what can be done there. */
+/** A page's heading, with its buttons as `children`. */
 export function PageHead({ title, lead, children }: { title: string; lead?: ReactNode; children?: ReactNode }) {
   return (
     <div className="mb-6 flex flex-wrap items-center justify-between gap-x-4 gap-y-3">
@@ -15,7 +15,7 @@ export function PageHead({ title, lead, children }: { title: string; lead?: Reac
   )
 }
 
-/** A white sheet with a heading of its own. */
+/** A box with its own heading. */
 export function Card({ title, lead, children }: { title?: string; lead?: ReactNode; children: ReactNode }) {
   return (
     <section className="rounded-2xl border border-line bg-panel p-5 shadow-sm sm:p-6">
@@ -26,7 +26,7 @@ export function Card({ title, lead, children }: { title?: string; lead?: ReactNo
   )
 }
 
-/** A part that a person has just opened: reading and typing go on in it. */
+/** A box that a person has just opened. Its heading takes the focus. */
 export function Panel({ title, lead, children }: { title: string; lead?: ReactNode; children: ReactNode }) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])
@@ -41,7 +41,7 @@ export function Panel({ title, lead, children }: { title: string; lead?: ReactNo
   )
 }
 
-/** What stands where there is nothing yet: what would be here, and how it comes to be. */
+/** An empty state: what would be here, and how to add the first one. */
 export function Empty({ icon, title, children }: { icon: ReactNode; title: string; children: ReactNode }) {
   return (
     <div className="rounded-2xl border border-dashed border-edge/60 px-6 py-12 text-center">

@@ -2,8 +2,8 @@ import { NavLink } from '@remix-run/react'
 import { useCurrentInView } from './current-in-view.ts'
 
 /**
- * The row of pages that belong together. `end`: only that very address is the page, not what lies below it.
- * Of neighbours named `Group › Page` only the first shows its group: written out, they do not fit.
+ * A row of links to pages that belong together. `end`: the link is current only at exactly that path, not below it.
+ * Of neighbours named `Group › Page` only the first shows its group, because all of them would not fit.
  */
 export function Sections({ label, pages }: { label: string; pages: { to: string; name: string; end?: boolean }[] }) {
   const list = useCurrentInView()

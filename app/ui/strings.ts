@@ -1,4 +1,4 @@
-/** What the components of this room say themselves, of no noun of the product. */
+/** What these components say themselves. Everything about a noun of the product comes in by their props. */
 export const uiStrings = {
   paging: {
     label: 'Pages',

@@ -1,8 +1,9 @@
 import { DateTime, IANAZone } from 'luxon'
 
 /**
- * The instant that a clock in `zone` shows as `date` (yyyy-mm-dd) and `time` (hh:mm). An hour that the clocks skip
- * becomes the first instant after it, one that they show twice the earlier. Null when there is no such day or hour.
+ * The instant that a clock in `zone` shows as `date` (yyyy-mm-dd) and `time` (hh:mm). A time that the clocks skip
+ * becomes the first instant after it. Of a time that they show twice, it is the earlier one. Null when the date or the
+ * time is not valid.
  */
 export function instantOf(date: string, time: string, zone: string): Date | null {
   const written = DateTime.fromISO(`${date}T${time}`, { zone: 'utc' })
@@ -27,7 +28,7 @@ function changeBetween(clock: IANAZone, before: number, after: number): number {
     : changeBetween(clock, middle, after)
 }
 
-/** What a clock in `zone` shows at an instant, as the fields Date and Time take it. */
+/** What a clock in `zone` shows at an instant, in the form of the fields Date and Time. */
 export function clockAt(instant: string | Date, zone: string): { date: string; time: string } {
   const at = DateTime.fromJSDate(new Date(instant), { zone })
   return { date: at.toFormat('yyyy-MM-dd'), time: at.toFormat('HH:mm') }

@@ -1,7 +1,7 @@
-/** A video with its own buttons, of which nothing but its length is loaded before it is played. */
+/** A video with controls. Until someone plays it, only its length is loaded. */
 export function Video({ src, name, className = '' }: { src: string; name: string; className?: string }) {
   return (
-    // biome-ignore lint/a11y/useMediaCaption: people upload no captions; what they wrote of it is its name
+    // biome-ignore lint/a11y/useMediaCaption: people upload no captions; their description of it is its name
     <video
       src={src}
       aria-label={name}

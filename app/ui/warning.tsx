@@ -1,7 +1,7 @@
 import { TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 
-/** A box of what needs somebody. */
+/** A box about something that needs attention. */
 export function Warning({ children }: { children: ReactNode }) {
   return (
     <div role="status" className="mb-5 flex gap-2.5 rounded-lg bg-warn/10 px-3.5 py-2.5 text-sm text-warn">

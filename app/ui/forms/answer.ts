@@ -2,7 +2,7 @@ import type { SubmissionResult } from '@conform-to/react'
 import { useActionData } from '@remix-run/react'
 import type { Answer } from '../../api.ts'
 
-/** What the action said to the form named `intent`, for its `useForm`, and nothing of its neighbours. */
+/** What the action answered to the form named `intent`, for its `useForm`. Other forms of the page get nothing. */
 export function useAnswer(intent = ''): { id: string; lastResult: SubmissionResult<string[]> | null; said?: string } {
   const answer = useActionData() as Answer | undefined
   const id = `form-${intent}`

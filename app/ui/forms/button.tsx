@@ -14,14 +14,14 @@ type Look = keyof typeof looks
 
 type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & { look?: Look }
 
-/** A button that does something on the page. */
+/** A button that changes something on the page only. */
 export function Button({ look = 'plain', className = '', ...rest }: ButtonProps) {
   return <button type="button" {...rest} className={`${shape} ${looks[look]} ${className}`} />
 }
 
 /**
- * The button of a form. While any form is under way, or as long as it `waits` for something else, it takes no press; it
- * is not `disabled`, which would throw the keyboard's place away.
+ * The submit button of a form. It ignores presses while any form is being sent, or while `waits` is true. It is not
+ * `disabled`, because it would then lose the focus.
  */
 export function Submit({
   look = 'plain',
@@ -48,7 +48,7 @@ export function Submit({
   )
 }
 
-/** A link to another page that weighs as much as a button. */
+/** A link to another page that looks like a button. */
 export function ButtonLink({
   look = 'plain',
   className = '',
@@ -57,7 +57,7 @@ export function ButtonLink({
   return <Link {...rest} className={`${shape} ${looks[look]} ${className}`} />
 }
 
-/** As ButtonLink, to an address that is not ours. */
+/** Like ButtonLink, but to another site. */
 export function ExternalLink({ look = 'plain', href, children }: { look?: Look; href: string; children: ReactNode }) {
   return (
     <a href={href} rel="noopener noreferrer" className={`${shape} ${looks[look]}`}>

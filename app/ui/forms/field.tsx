@@ -14,7 +14,7 @@ type FieldProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'type' | 'form'> &
   type?: InputType
 }
 
-/** A labelled input with its hint and what is wrong with it. */
+/** An input with its label, its hint and its errors. */
 export function Field({ label, hint, field, type = 'text', className = '', ...rest }: FieldProps) {
   const described = hint ? { ariaDescribedBy: field.descriptionId } : {}
   const { key, ...input } = getInputProps(field, { type, ...described })
@@ -36,7 +36,7 @@ type SelectFieldProps = Omit<SelectHTMLAttributes<HTMLSelectElement>, 'form'> & 
   field: FieldMetadata<string | undefined>
 }
 
-/** As Field, with `children` as the options. */
+/** Like Field, with `children` as the options. */
 export function SelectField({ label, hint, field, children, ...rest }: SelectFieldProps) {
   const described = hint ? { ariaDescribedBy: field.descriptionId } : {}
   const { key, ...select } = getSelectProps(field, described)
@@ -77,7 +77,7 @@ export function FieldErrors({ id, errors }: { id: string; errors: string[] | und
   )
 }
 
-/** What is wrong with a form as a whole. Reading goes on here when no field is at fault. */
+/** The errors of a form as a whole. Takes the focus when no field has an error. */
 export function FormErrors({ form }: { form: Pick<FormMetadata, 'errors' | 'errorId' | 'allErrors'> }) {
   const box = useRef<HTMLDivElement>(null)
   const { errors, errorId, allErrors } = form
@@ -101,7 +101,7 @@ export function FormErrors({ form }: { form: Pick<FormMetadata, 'errors' | 'erro
   )
 }
 
-/** A sentence of success beside the form that it is about. */
+/** Says beside a form that it was saved. */
 export function Said({ children }: { children: ReactNode }) {
   return (
     <p role="status" className="flex items-center gap-1.5 text-sm text-good empty:hidden">

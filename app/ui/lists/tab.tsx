@@ -1,6 +1,6 @@
 import { Link } from '@remix-run/react'
 
-/** One of a few views of the same things. */
+/** A link to one view of a list. */
 export function Tab({ to, name, isCurrent }: { to: string; name: string; isCurrent: boolean }) {
   return (
     <li>

@@ -12,7 +12,7 @@ type Props = {
   paging: ComponentProps<typeof Paging>
 }
 
-/** One view at a time of a long list, page by page; `none` stands where it is empty. Each row has a key. */
+/** A long list, one view and one page at a time. `none` is shown when it is empty. Each row has a key. */
 export function TabbedList({ id, title, tabs, lead, rows, none, paging }: Props) {
   return (
     <section aria-labelledby={id} className="rounded-2xl border border-line bg-panel shadow-sm">
