@@ -174,7 +174,7 @@ export const activityStrings = {
   // The actor with its kind. For a member, and for Punctual itself, the name is enough.
   actor: (kind: string, name: ReactNode): ReactNode => {
     if (kind === 'app') return <>The app {name}</>
-    if (kind === 'api_key') return <>The key {name}</>
+    if (kind === 'api_key') return <>The API key {name}</>
     if (kind === 'operator') return <>The operator {name}</>
     return name
   },
