@@ -80,6 +80,8 @@ export function searchFor(next: string): string {
   return next === '/' ? '' : `?next=${encodeURIComponent(next)}`
 }
 
+const unreadableLink = "We couldn't read this link."
+
 export type Problem = { status: number; detail: string; errors: Fault[]; headers: Record<string, string> }
 
 /**
@@ -90,11 +92,14 @@ export function problemOf(error: unknown): Problem {
   if (isFailure(error)) {
     const { detail, errors, retryAfterSeconds } = error
     const headers: Problem['headers'] = retryAfterSeconds === null ? {} : { 'Retry-After': String(retryAfterSeconds) }
-    return { status: getHTTPStatusCodeFromError(error), detail, errors, headers }
+    const status = getHTTPStatusCodeFromError(error)
+    // The catalogue's own sentence about a request speaks to programmers.
+    const isOfLink = status === 400 && errors.length > 0 && detail === error.message
+    return { status, detail: isOfLink ? unreadableLink : detail, errors, headers }
   }
   if (isRefusedInput(error)) {
     const errors = error.cause.issues.map(({ path, code, message }) => ({ path: nameOf(path), code, message }))
-    return { status: 400, detail: "We couldn't read this link.", errors, headers: {} }
+    return { status: 400, detail: unreadableLink, errors, headers: {} }
   }
   throw error
 }

@@ -165,3 +165,11 @@ test('an address that only takes forms shows a page to who opens it, and a page 
   expect([status, headers.get('content-type')]).toEqual([404, expect.stringContaining('text/html')])
   expect(text).toContain('The link may be wrong, or the page was deleted.')
 })
+
+test.each(['/?cursor=no-cursor', '/settings/activity?cursor=no-cursor'])(
+  '%s: a link that we cannot read gets a page that says so',
+  async (path) => {
+    const { status, text } = await browser.get(path)
+    expect([status, text]).toEqual([400, expect.stringContaining('We couldn&#x27;t read this link.')])
+  },
+)
