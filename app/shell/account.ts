@@ -14,7 +14,7 @@ export function useZone(): string {
   return useAccount()?.timeZone ?? 'UTC'
 }
 
-/** What to offer at all: the procedures refuse the rest, whatever a page shows. */
+/** What the signed-in person may do, so that pages offer only that. The procedures refuse the rest in any case. */
 export function useMay(): { write: boolean; manage: boolean } {
   const { role, isSuspended } = useAccount() ?? { role: 'viewer', isSuspended: false }
   return { write: role !== 'viewer' && !isSuspended, manage: mayManage(role) }

@@ -1,6 +1,6 @@
 import type { Role } from '../../db/schema/accounts.ts'
 
-/** Whether to offer what owners and admins do: the procedures refuse it to the others, whatever a page shows. */
+/** Whether a role may do what owners and admins do, so that pages offer it. The procedures refuse it to others in any case. */
 export function mayManage(role: Role): boolean {
   return role === 'owner' || role === 'admin'
 }
