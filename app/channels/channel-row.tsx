@@ -1,7 +1,7 @@
 import { Form, Link } from '@remix-run/react'
 import { TriangleAlert } from 'lucide-react'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
-import { useMay } from '../shell/account.ts'
+import { useMay } from '../shell/permissions.ts'
 import { Button } from '../ui/forms/button.tsx'
 import { ChannelMark, networkName } from './channel-mark.tsx'
 import { canReconnect } from './connect.tsx'
