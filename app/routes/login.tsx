@@ -9,7 +9,7 @@ import {
 import { Form, Link, useLoaderData } from '@remix-run/react'
 import { SignIn } from '../../server/accounts/forms.ts'
 import { answer, formOf, localPath, searchFor } from '../api.ts'
-import { Doorway } from '../shell/auth-layout.tsx'
+import { AuthLayout } from '../shell/auth-layout.tsx'
 import type { Handle } from '../shell/shell.tsx'
 import { signInStrings } from '../shell/strings.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
@@ -39,7 +39,7 @@ export default function Login() {
   const { signupOpen, search } = useLoaderData<typeof loader>()
   const [form, fields] = useForm<{ email: string; password: string }>(useAnswer())
   return (
-    <Doorway
+    <AuthLayout
       title={signInStrings.title}
       foot={
         signupOpen ? signInStrings.newHere(<Link to={`/signup${search}`}>{signInStrings.createAccount}</Link>) : null
@@ -59,6 +59,6 @@ export default function Login() {
           {signInStrings.submit}
         </Submit>
       </Form>
-    </Doorway>
+    </AuthLayout>
   )
 }

@@ -5,7 +5,7 @@ import { formOf, type LoadContext, type Problem, problemOf, searchFor, shown } f
 import { ConsentForm } from '../developers/apps/consent.tsx'
 import type { Chosen } from '../developers/apps/consent-choices.tsx'
 import { consentStrings } from '../developers/apps/strings.tsx'
-import { Doorway } from '../shell/auth-layout.tsx'
+import { AuthLayout } from '../shell/auth-layout.tsx'
 import type { Handle } from '../shell/shell.tsx'
 
 export const handle: Handle = { bare: true }
@@ -102,18 +102,18 @@ export default function Authorize() {
 function Expired({ message }: { message: string }) {
   const { title, approvedApps } = consentStrings.expired
   return (
-    <Doorway title={title} foot={<Link to="/settings/approved-apps">{approvedApps}</Link>}>
+    <AuthLayout title={title} foot={<Link to="/settings/approved-apps">{approvedApps}</Link>}>
       <p>{message}</p>
-    </Doorway>
+    </AuthLayout>
   )
 }
 
 function Refused({ message }: { message: string }) {
   const { title, text, foot } = consentStrings.refused
   return (
-    <Doorway title={title} foot={foot}>
+    <AuthLayout title={title} foot={foot}>
       <p>{text}</p>
       <p className="mt-3 break-words rounded-lg bg-sunken px-3.5 py-2.5 text-sm">{message}</p>
-    </Doorway>
+    </AuthLayout>
   )
 }

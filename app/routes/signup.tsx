@@ -10,7 +10,7 @@ import { Form, Link, useLoaderData } from '@remix-run/react'
 import { useEffect, useState } from 'react'
 import { SignUp } from '../../server/accounts/forms.ts'
 import { answer, formOf, localPath, searchFor } from '../api.ts'
-import { Doorway } from '../shell/auth-layout.tsx'
+import { AuthLayout } from '../shell/auth-layout.tsx'
 import type { Handle } from '../shell/shell.tsx'
 import { signUpStrings } from '../shell/strings.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
@@ -41,14 +41,14 @@ export default function Signup() {
   const foot = signUpStrings.haveAccount(<Link to={`/login${search}`}>{signUpStrings.signIn}</Link>)
   if (signupOpen)
     return (
-      <Doorway title={signUpStrings.title} lead={signUpStrings.lead} foot={foot}>
+      <AuthLayout title={signUpStrings.title} lead={signUpStrings.lead} foot={foot}>
         <SignUpForm />
-      </Doorway>
+      </AuthLayout>
     )
   return (
-    <Doorway title={signUpStrings.title} foot={foot}>
+    <AuthLayout title={signUpStrings.title} foot={foot}>
       <p>{signUpStrings.closed}</p>
-    </Doorway>
+    </AuthLayout>
   )
 }
 

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { Logo } from './logo.tsx'
 
 /** A page without navigation: one box, and a link to another page below it. */
-export function Doorway({
+export function AuthLayout({
   title,
   lead,
   foot,
