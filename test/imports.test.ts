@@ -57,6 +57,7 @@ const Rooms: Record<string, string[][]> = {
     ['index'],
   ],
   server: [
+    ['error-catalogue'],
     ['errors', 'forms'],
     ['answers', 'http'],
     ['access'],

@@ -230,8 +230,8 @@ async function requirePassword({ db, env, address, actor }: Asking, password: st
 }
 
 function notYourPassword(field: string): Failure {
-  const fault = { path: field, code: 'wrong_password', message: 'This is not your password.' }
-  return new Failure('unprocessable', { errors: [fault] })
+  const message = 'This is not your password.'
+  return new Failure('unprocessable', { errors: [{ path: field, code: 'wrong_password', message }] })
 }
 
 // Nobody proves that an address is theirs, and these give power over the whole installation.

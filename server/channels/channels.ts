@@ -27,7 +27,7 @@ import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { digest, mintToken } from '../access/secrets.ts'
 import { type Installation, needs, owner, router } from '../access/trpc.ts'
 import { reachesChannel, type Viewer } from '../access/visibility.ts'
-import { Failure } from '../errors.ts'
+import { Failure, type KnownFault } from '../errors.ts'
 import { ById } from '../forms.ts'
 import { copyPicture } from './account-picture.ts'
 import { registrationsOf } from './client-registrations.ts'
@@ -287,7 +287,9 @@ async function explained<T>(connect: () => Promise<T>): Promise<T> {
     return await connect()
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error
-    const errors = error.field ? [{ path: `input.${error.field}`, code: 'connect_failed', message: error.message }] : []
+    const errors: KnownFault[] = error.field
+      ? [{ path: `input.${error.field}`, code: 'connect_failed', message: error.message }]
+      : []
     throw new Failure('connect_failed', { detail: error.message, errors, cause: error })
   }
 }

@@ -4,7 +4,8 @@ import type { ChannelLimits } from '../../db/schema/channels.ts'
 import type { Override } from '../../jobs/ledger/post-view.ts'
 import { excessOf, lengthOf } from '../../jobs/networks/text.ts'
 import { reachesChannel, reachesMedia, type Viewer } from '../access/visibility.ts'
-import type { Fault } from '../errors.ts'
+import type { FaultCode } from '../error-catalogue.ts'
+import type { KnownFault } from '../errors.ts'
 
 const ToleranceMs = 60_000 // the caller's clock and ours differ
 const FurthestYears = 5
@@ -41,11 +42,16 @@ export async function loadPostContext(tx: Tx, who: Viewer, wanted: Wanted): Prom
   return { now: new Date(row!.now), channels: row!.channels, media: row!.media }
 }
 
+type Complaint = Omit<KnownFault, 'path'>
+
 /** Ids that name nothing of this organisation, or no channel of the post; all that is asked of a draft. */
-export function missingThings({ channelIds, mediaIds, overrides }: Wanted, { channels, media }: Facts): Fault[] {
-  const noChannel = { code: 'channel_not_found', message: 'There is no such channel in this organisation.' }
-  const noMedia = { code: 'media_not_found', message: 'There is no such media in this organisation.' }
-  const notOfPost = { code: 'channel_not_found', message: 'This is none of the channels that the post names.' }
+export function missingThings({ channelIds, mediaIds, overrides }: Wanted, { channels, media }: Facts): KnownFault[] {
+  const noChannel: Complaint = { code: 'channel_not_found', message: 'There is no such channel in this organisation.' }
+  const noMedia: Complaint = { code: 'media_not_found', message: 'There is no such media in this organisation.' }
+  const notOfPost: Complaint = {
+    code: 'channel_not_found',
+    message: 'This is none of the channels that the post names.',
+  }
   return [
     ...absent(channelIds, channels, 'channelIds', noChannel),
     ...absent(mediaIds, media, 'mediaIds', noMedia),
@@ -60,7 +66,7 @@ export function missingThings({ channelIds, mediaIds, overrides }: Wanted, { cha
 export type Unchanged = { date: boolean; onChannels: string[] }
 
 /** Everything that keeps a post from being scheduled, on every channel at once. */
-export function validatePost(wanted: Wanted, facts: Facts, unchanged: Unchanged): Fault[] {
+export function validatePost(wanted: Wanted, facts: Facts, unchanged: Unchanged): KnownFault[] {
   return [
     ...missingThings(wanted, facts),
     ...(!unchanged.date && wanted.date ? dateFaults(wanted.date, facts.now) : []),
@@ -93,13 +99,13 @@ function partFor({ content, mediaIds, overrides }: Wanted, channelId: string): P
   }
 }
 
-function absent(ids: string[], found: { id: string }[], field: string, why: Omit<Fault, 'path'>): Fault[] {
+function absent(ids: string[], found: { id: string }[], field: string, why: Complaint): KnownFault[] {
   return ids.flatMap((id, index) =>
     found.some((thing) => thing.id === id) ? [] : [{ path: `${field}[${index}]`, ...why }],
   )
 }
 
-function dateFaults(date: Date, now: Date): Fault[] {
+function dateFaults(date: Date, now: Date): KnownFault[] {
   if (date.getTime() < now.getTime() - ToleranceMs)
     return [{ path: 'date', code: 'date_in_past', message: `This is past: it is ${now.toISOString()}.` }]
   const furthest = new Date(now)
@@ -109,7 +115,7 @@ function dateFaults(date: Date, now: Date): Fault[] {
 }
 
 // A post without text is without it on each channel that has none of its own, and that is told once.
-function emptiness(wanted: Wanted): Fault[] {
+function emptiness(wanted: Wanted): KnownFault[] {
   const empty = wanted.channelIds
     .map((id) => partFor(wanted, id))
     .filter(({ content, mediaIds }) => content.trim() === '' && mediaIds.length === 0)
@@ -117,7 +123,7 @@ function emptiness(wanted: Wanted): Fault[] {
   return paths.map((path) => ({ path, code: 'content_empty', message: 'Write something or add media.' }))
 }
 
-function connectionFaults({ status }: ChannelFacts, on: string, path: string): Fault[] {
+function connectionFaults({ status }: ChannelFacts, on: string, path: string): KnownFault[] {
   if (status === 'needs_reconnect')
     return [{ path, code: 'channel_needs_reconnect', message: `${on} must be reconnected first.` }]
   if (status === 'disconnected')
@@ -125,16 +131,22 @@ function connectionFaults({ status }: ChannelFacts, on: string, path: string): F
   return []
 }
 
-function textFaults(limits: ChannelLimits, on: string, { content, contentPath }: Part): Fault[] {
+function textFaults(limits: ChannelLimits, on: string, { content, contentPath }: Part): KnownFault[] {
   const excess = excessOf(limits, content)
   if (!excess) return []
   const message = `Too long for ${on} by ${excess.by} ${excess.unit}: it takes ${limits.textLength} ${limits.textUnit}, this has ${lengthOf(limits, content)}.`
   return [{ path: contentPath, code: 'content_too_long', message }]
 }
 
-function mediaFaults(limits: ChannelLimits, on: string, { mediaIds, mediaPath }: Part, media: MediaFacts[]): Fault[] {
-  const faults: Fault[] = []
-  const add = (path: string, message: string, code = 'media_not_supported') => faults.push({ path, code, message })
+function mediaFaults(
+  limits: ChannelLimits,
+  on: string,
+  { mediaIds, mediaPath }: Part,
+  media: MediaFacts[],
+): KnownFault[] {
+  const faults: KnownFault[] = []
+  const add = (path: string, message: string, code: FaultCode = 'media_not_supported') =>
+    faults.push({ path, code, message })
   if (mediaIds.length > limits.mediaCount)
     add(mediaPath, `${on} takes at most ${limits.mediaCount} files, this has ${mediaIds.length}.`)
   mediaIds.forEach((id, index) => {

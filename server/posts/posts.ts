@@ -10,7 +10,8 @@ import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { once } from '../access/idempotency.ts'
 import { needs, router } from '../access/trpc.ts'
 import { reachesPost, type Viewer } from '../access/visibility.ts'
-import { Failure, type FailureCode, type Fault } from '../errors.ts'
+import type { FailureCode } from '../error-catalogue.ts'
+import { Failure, type KnownFault } from '../errors.ts'
 import { ById } from '../forms.ts'
 import type * as answers from './answers.ts'
 import { CreatePost, ListAttempts, PostById, Resolve, UpdatePost } from './forms.ts'
@@ -35,7 +36,7 @@ export const posts = router({
   /** What would keep POST /posts from making this post: every problem on every channel at once. Nothing is stored. */
   validate: needs('posts:write')
     .input(CreatePost)
-    .mutation(async ({ ctx: { db, actor }, input }): Promise<{ valid: boolean; errors: Fault[] }> => {
+    .mutation(async ({ ctx: { db, actor }, input }): Promise<{ valid: boolean; errors: KnownFault[] }> => {
       const wanted = wantedIn(input)
       const facts = await loadPostContext(db, actor, wanted)
       const errors = problemsOf(wanted, facts, { isDraft: input.type === 'draft', unchanged: nothing })
@@ -218,7 +219,7 @@ async function requirePossible(tx: Tx, who: Viewer, wanted: Wanted, asked: Asked
   return facts
 }
 
-function problemsOf(wanted: Wanted, facts: Facts, { isDraft, unchanged }: Asked): Fault[] {
+function problemsOf(wanted: Wanted, facts: Facts, { isDraft, unchanged }: Asked): KnownFault[] {
   return isDraft ? missingThings(wanted, facts) : validatePost(wanted, facts, unchanged)
 }
 
@@ -260,7 +261,7 @@ function typeAfter(before: Post, wanted: Post['type'] | undefined): Post['type']
 
 function requireComplete(type: Post['type'], { date, channelIds }: Wanted): void {
   if (type === 'draft') return
-  const errors = []
+  const errors: KnownFault[] = []
   if (type === 'schedule' && date === null) errors.push({ path: 'date', code: 'required', message: 'Required.' })
   if (channelIds.length === 0)
     errors.push({ path: 'channelIds', code: 'required', message: 'Name at least one channel.' })
@@ -275,10 +276,12 @@ async function requireConnected(tx: Tx, who: Viewer, post: Post, wanted: Found[]
   })
   const errors = channels
     .filter(({ status }) => status !== 'active')
-    .map(({ id, name }) => ({
-      path: `channelIds[${post.channelIds.indexOf(id)}]`,
-      code: 'channel_needs_reconnect',
-      message: `${name} must be reconnected first.`,
-    }))
+    .map(
+      ({ id, name }): KnownFault => ({
+        path: `channelIds[${post.channelIds.indexOf(id)}]`,
+        code: 'channel_needs_reconnect',
+        message: `${name} must be reconnected first.`,
+      }),
+    )
   if (errors.length > 0) throw new Failure('unprocessable', { errors })
 }

@@ -1,7 +1,8 @@
 import type { Env } from '../../db/env.ts'
 import { isWriting, type Scope, scopes } from '../access/scopes.ts'
 import { Problem } from '../answers.ts'
-import { Failure, type FailureCode, problemFrom } from '../errors.ts'
+import type { ApiFailureCode } from '../error-catalogue.ts'
+import { Failure, problemFrom } from '../errors.ts'
 import { Post } from '../posts/answers.ts'
 import { definitionOf } from '../router.ts'
 import { scopeWords } from '../words.ts'
@@ -159,7 +160,7 @@ function refusals(route: Route): Json {
 }
 
 // Those of every route, those of its form, and its own.
-function codesOf(route: Route): FailureCode[] {
+function codesOf(route: Route): ApiFailureCode[] {
   return [
     'method_not_allowed',
     ...(route.does === null ? [] : ['invalid_request', 'unauthenticated', 'rate_limited', 'internal', 'unavailable']),
@@ -171,10 +172,10 @@ function codesOf(route: Route): FailureCode[] {
     ...(route.ifMatch ? ['stale_version'] : []),
     ...(route.idempotent ? ['idempotency_key_in_use', 'idempotency_key_reused'] : []),
     ...(route.refusals ?? []),
-  ] as FailureCode[]
+  ] as ApiFailureCode[]
 }
 
-function refusal(status: number, codes: FailureCode[]): Json {
+function refusal(status: number, codes: ApiFailureCode[]): Json {
   const retry = status === 429 || status === 503 || codes.includes('idempotency_key_in_use')
   return {
     description: codes.map((code) => `\`${code}\`: ${new Failure(code).message}`).join('\n'),
@@ -191,7 +192,7 @@ function refusal(status: number, codes: FailureCode[]): Json {
   }
 }
 
-function exampleOf(code: FailureCode): Json {
+function exampleOf(code: ApiFailureCode): Json {
   const { retryAfterSeconds: _, ...problem } = problemFrom(new Failure(code))
   const requestId = '7f1d0c64-2a52-4c39-9b1c-0d0b7c9e5a11'
   return { type: `https://example.com/docs/errors#${code}`, ...problem, requestId }

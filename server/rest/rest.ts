@@ -4,7 +4,7 @@ import type express from 'express'
 import { credentialIn } from '../access/actor.ts'
 import type { Idempotency, Installation, Upload } from '../access/trpc.ts'
 import type { Journal } from '../api-requests/write.ts'
-import { Failure, type Fault, problemFrom } from '../errors.ts'
+import { Failure, type KnownFault, problemFrom } from '../errors.ts'
 import { addressOf } from '../http/client-address.ts'
 import { untilGone } from '../http/leaving.ts'
 import { discardRest, readJson } from '../http/request-body.ts'
@@ -171,7 +171,7 @@ function typed(query: Record<string, string>): Record<string, unknown> {
   }
 }
 
-function refuseAny(errors: Fault[]): void {
+function refuseAny(errors: KnownFault[]): void {
   if (errors.length > 0) throw new Failure('invalid_request', { errors })
 }
 

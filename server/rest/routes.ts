@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { Me } from '../accounts/answers.ts'
 import { listOf } from '../answers.ts'
 import { Channel } from '../channels/answers.ts'
-import type { FailureCode } from '../errors.ts'
+import type { ApiFailureCode } from '../error-catalogue.ts'
 import { Media } from '../media/answers.ts'
 import { Attempt, Post, Validation } from '../posts/answers.ts'
 import { Webhook, WebhookDelivery, WebhookWithSecret } from '../webhooks/answers.ts'
@@ -25,11 +25,11 @@ export type Route = {
   idempotent?: true // takes an Idempotency-Key
   ifMatch?: true // takes If-Match
   location?: string // where the new thing is read, its id appended
-  refusals?: FailureCode[] // besides those that every route of its form has
+  refusals?: ApiFailureCode[] // besides those that every route of its form has
 }
 
-const InTheWay: FailureCode[] = ['post_already_publishing', 'post_already_published', 'post_already_cancelled']
-const OfEdits: FailureCode[] = [...InTheWay, 'post_failed', 'post_needs_review']
+const InTheWay: ApiFailureCode[] = ['post_already_publishing', 'post_already_published', 'post_already_cancelled']
+const OfEdits: ApiFailureCode[] = [...InTheWay, 'post_failed', 'post_needs_review']
 
 /** The public API: the requests are served by rest.ts and documented by openapi.ts from this one table. */
 export const routes: Route[] = [
