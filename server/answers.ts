@@ -11,31 +11,34 @@ export const Count = z.int().min(0)
 
 export const Fault = z
   .object({
-    path: z.string().meta({ description: 'Where in the request, as in `channelIds[0]`; empty for the whole.' }),
+    path: z.string().meta({ description: 'The field, such as `channelIds[0]`. Empty: the whole request.' }),
     code: z.string(),
     message: z.string(),
   })
-  .meta({ id: 'Fault', description: 'One thing wrong with a request.' })
+  .meta({ id: 'Fault', description: 'One problem with a request.' })
 
 /** RFC 9457. */
 export const Problem = z
   .object({
-    type: z.url().meta({ description: 'Address of the page that explains the code.' }),
+    type: z.url().meta({ description: 'URL of the page that explains the code.' }),
     title: z.string(),
     status: z.int(),
     detail: z.string(),
     code: z.string(),
-    requestId: z.string().meta({ description: 'Also in X-Request-Id: name it when you ask for help.' }),
+    requestId: z.string().meta({ description: 'Also in X-Request-Id. Quote it when you ask for help.' }),
     errors: z.array(Fault),
   })
-  .meta({ id: 'Problem', description: 'RFC 9457: what went wrong, in one shape for every failure.' })
+  .meta({ id: 'Problem', description: 'What went wrong (RFC 9457). Every failure has this shape.' })
 
 /** A page of a list, named after what it lists. */
 export function listOf(item: z.ZodType) {
   return z
     .object({
       data: z.array(item),
-      nextCursor: z.string().nullable().meta({ description: 'For `cursor`; null on the last page.' }),
+      nextCursor: z
+        .string()
+        .nullable()
+        .meta({ description: 'Send it as `cursor` to get the next page. Null on the last page.' }),
     })
     .meta({ id: `${item.meta()!.id}Page` })
 }

@@ -100,7 +100,7 @@ function faultsOf(issue: core.$ZodIssue): KnownFault[] {
     return issue.keys.map((key) => ({
       path: pathOf([...issue.path, key]),
       code: 'unknown_field',
-      message: 'There is no such field.',
+      message: issue.message,
     }))
   }
   const code = issue.message === 'Required.' ? 'required' : (formCodes[issue.code] ?? 'invalid')

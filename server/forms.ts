@@ -3,9 +3,57 @@ import { z } from 'zod'
 // What the inputs of procedures are made of. Each noun's inputs are in its own forms.ts, which pages share: they import
 // nothing but zod and each other.
 
-z.config({
-  customError: (issue) => (issue.code === 'invalid_type' && issue.input === undefined ? 'Required.' : undefined),
-})
+z.config({ customError: sentenceOf })
+
+// In place of zod's own sentences. A schema that names its own comes first.
+function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined
+        ? 'Required.'
+        : `Must be ${types[issue.expected] ?? `of type ${issue.expected}`}.`
+    case 'invalid_value':
+      return mustBeOneOf(issue.values)
+    case 'invalid_union':
+      return Array.isArray(issue.options) ? mustBeOneOf(issue.options) : 'Must have one of the documented forms.'
+    case 'too_big':
+      return boundOf('At most', issue.maximum, issue.origin)
+    case 'too_small':
+      return boundOf('At least', issue.minimum, issue.origin)
+    case 'invalid_format':
+      return issue.format === 'url' ? 'Must be a URL that starts with https:// or http://.' : 'Has the wrong format.'
+    case 'unrecognized_keys':
+      return 'Unknown field. Check its spelling.'
+    default:
+      return undefined
+  }
+}
+
+const types: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+}
+
+function mustBeOneOf(values: readonly unknown[]): string {
+  return values.length === 1 ? `Must be ${values[0]}.` : `Must be one of ${values.join(', ')}.`
+}
+
+const units: Record<string, [one: string, many: string]> = {
+  string: ['character', 'characters'],
+  array: ['entry', 'entries'],
+}
+
+function boundOf(bound: 'At most' | 'At least', value: number | bigint, origin: string): string {
+  const number = value.toLocaleString('en')
+  const [one, many] = units[origin] ?? []
+  return one ? `${bound} ${number} ${Number(value) === 1 ? one : many}.` : `Must be ${bound.toLowerCase()} ${number}.`
+}
 
 /** Text that PostgreSQL keeps as it came: no NUL, no half of a surrogate pair. `most` in UTF-16 units. */
 export const text = (most: number) =>
@@ -13,7 +61,7 @@ export const text = (most: number) =>
     .string()
     .max(most, `At most ${most.toLocaleString('en')} characters.`)
     .refine((value) => !value.includes('\0') && value.isWellFormed(), {
-      error: 'Contains characters that are not text.',
+      error: 'Contains characters that are not valid text.',
       abort: true,
     })
 
@@ -22,7 +70,7 @@ export const line = (most: number) =>
   text(most)
     .trim()
     .min(1, { error: 'Required.', abort: true })
-    .refine(isVisibleLine, 'Must be one line of text that can be seen.')
+    .refine(isVisibleLine, 'Must be one line of visible text.')
 
 // No control characters or line breaks, and nothing that turns the direction of what stands beside it (UAX #9). Letters
 // and symbols that show nothing, the fillers of Hangul and of Braille, do not count.
@@ -45,11 +93,11 @@ export const Nothing = z.strictObject({}).default({})
 export const Instant = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/, {
-    error: 'Must be an instant in UTC such as 2026-12-24T18:00:00.000Z.',
+    error: 'Must be a time in UTC, such as 2026-12-24T18:00:00.000Z.',
     abort: true,
   })
-  .refine(isOnTheCalendar, 'There is no such day or time.')
-  .meta({ description: 'An instant in UTC, such as 2026-12-24T18:00:00.000Z.' })
+  .refine(isOnTheCalendar, "This date or time doesn't exist.")
+  .meta({ description: 'A time in UTC, such as 2026-12-24T18:00:00.000Z.' })
   .transform((value) => new Date(value))
 
 function isOnTheCalendar(value: string): boolean {

@@ -81,7 +81,7 @@ async function main(): Promise<void> {
 async function checkIfThere({ db, ring }: Installation, log: Logger): Promise<void> {
   const checked = checkDatabase(db, ring, log).catch((error: unknown) => {
     if (!isPassing(error)) throw error
-    log.warn({ reason: startupSentence(error) }, 'the database is not there yet')
+    log.warn({ reason: startupSentence(error) }, 'the database cannot be reached yet')
   })
   await Promise.race([checked, sleep(CheckMs, undefined, { ref: false })])
 }

@@ -42,6 +42,6 @@ export function fairTurns(
 }
 
 function refuse(): never {
-  const detail = `Too many files of this organisation wait to be read. Try again in ${RetryAfterSeconds} s.`
+  const detail = `Too many files of this organisation are waiting. Try again in ${RetryAfterSeconds} s.`
   throw new Failure('rate_limited', { detail, retryAfterSeconds: RetryAfterSeconds })
 }

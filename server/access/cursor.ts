@@ -12,7 +12,7 @@ export type Page<T> = { data: T[]; nextCursor: string | null }
 export function positionOf(cursor: string | undefined, sort = DateSort): [string | null, string] | null {
   if (cursor === undefined) return null
   const [value, id, by = DateSort] = readCursor(cursor)
-  if (by !== sort) throw refused('This cursor is of a list with another `sort`. Start again without a cursor.')
+  if (by !== sort) throw refused('This cursor belongs to a list with another `sort`. Start again without a cursor.')
   return [value?.toISOString() ?? null, id]
 }
 

@@ -102,7 +102,7 @@ export function needs(scope: Scope) {
 export function requireScope(actor: Actor, scope: Scope): void {
   if (actor.kind === 'member') requireRole(actor.role, roleFor[scope])
   else if (!actor.scopes.includes(scope))
-    throw new Failure('insufficient_scope', { detail: `The credential lacks the scope ${scope}.` })
+    throw new Failure('insufficient_scope', { detail: `The credential doesn't have the scope ${scope}.` })
   if (actor.isSuspended && isWriting(scope)) throw new Failure('organisation_suspended')
 }
 
@@ -118,5 +118,5 @@ const ranks: Role[] = ['viewer', 'editor', 'admin', 'owner']
 
 function requireRole(role: Role, least: Role): void {
   if (ranks.indexOf(role) < ranks.indexOf(least))
-    throw new Failure('role_too_low', { detail: `This takes the role ${least}; yours is ${role}.` })
+    throw new Failure('role_too_low', { detail: `This requires the role ${least} or higher. Your role is ${role}.` })
 }

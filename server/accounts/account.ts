@@ -174,7 +174,7 @@ async function firstMembership(db: Tx, { id }: { id: string }): Promise<Membersh
     .where(eq(memberships.accountId, id))
     .orderBy(memberships.createdAt)
     .limit(1)
-  if (!membership) throw new Failure('wrong_password', { detail: 'This account belongs to no organisation.' })
+  if (!membership) throw new Failure('wrong_password', { detail: "This account doesn't belong to an organisation." })
   return membership
 }
 
@@ -238,7 +238,7 @@ function notYourPassword(field: string): Failure {
 function requireFree(env: Context['env'], email: string): void {
   if (!isOperator(env, email)) return
   const message =
-    'This is the address of an operator of this installation: `npm run admin -- create-account` makes its account.'
+    'This e-mail address belongs to an operator of this installation. Create its account with `npm run admin -- create-account`.'
   throw new Failure('email_reserved', { detail: message, errors: [{ path: 'email', code: 'email_reserved', message }] })
 }
 
@@ -248,7 +248,7 @@ async function orEmailTaken<T>(write: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (sqlStateOf(error) !== '23505') throw error
     throw new Failure('email_taken', {
-      errors: [{ path: 'email', code: 'email_taken', message: 'There is an account with this address already.' }],
+      errors: [{ path: 'email', code: 'email_taken', message: 'An account with this e-mail address already exists.' }],
       cause: error,
     })
   }

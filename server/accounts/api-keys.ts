@@ -34,7 +34,9 @@ export const keys = router({
     const { organisationId, actor } = ctx
     if (input.expiresAt && input.expiresAt <= new Date()) {
       throw new Failure('unprocessable', {
-        errors: [{ path: 'expiresAt', code: 'date_in_past', message: 'The key would have run out already.' }],
+        errors: [
+          { path: 'expiresAt', code: 'date_in_past', message: 'This date is in the past. Choose a later date.' },
+        ],
       })
     }
     return ctx.db.transaction(async (tx) => {

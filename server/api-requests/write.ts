@@ -32,7 +32,7 @@ export function openJournal(db: Db, log: Logger): Journal {
     isDropping = false
     pastLimit.clear()
     if (batch.length > 0)
-      await insert(db, batch).catch((err) => log.warn({ err, calls: batch.length }, 'calls of the API are not kept'))
+      await insert(db, batch).catch((err) => log.warn({ err, calls: batch.length }, 'API calls were not recorded'))
   }
   const timer = setInterval(() => {
     writing ??= write().finally(() => {
@@ -45,7 +45,7 @@ export function openJournal(db: Db, log: Logger): Journal {
       if (isTooMuch && pastLimit.has(call.credentialId)) return
       if (isTooMuch) pastLimit.add(call.credentialId)
       if (calls.length === CallsAtMost) {
-        if (!isDropping) log.warn({ calls: CallsAtMost }, 'too many calls of the API wait to be kept: the oldest go')
+        if (!isDropping) log.warn({ calls: CallsAtMost }, 'too many API calls wait to be recorded: dropping the oldest')
         isDropping = true
         calls.shift()
       }

@@ -7,20 +7,20 @@ const Limits = z
   .object({
     textLength: Count,
     textUnit: z.enum(['characters', 'graphemes']),
-    textBytes: Count.optional().meta({ description: 'A second bound on the text, in bytes of UTF-8.' }),
-    urlsCountAs: Count.optional().meta({ description: 'Each link counts as at least so many.' }),
+    textBytes: Count.optional().meta({ description: 'A second limit on the text, in bytes of UTF-8.' }),
+    urlsCountAs: Count.optional().meta({ description: 'Each link counts as at least this many.' }),
     shortensUrls: z
       .boolean()
       .optional()
       .meta({ description: 'Each link counts as no more than `urlsCountAs`, however long it is.' }),
     mediaCount: Count,
     mediaTypes: z.array(z.string()),
-    mediaBytes: Count.optional().meta({ description: 'Of an image.' }),
+    mediaBytes: Count.optional().meta({ description: 'The largest size of an image.' }),
     videoBytes: Count.optional(),
     videoSeconds: Count.optional(),
     altLength: Count.optional(),
   })
-  .meta({ id: 'ChannelLimits', description: 'What the network takes of one post.' })
+  .meta({ id: 'ChannelLimits', description: 'What the network accepts in one post.' })
 
 export const Channel = z
   .object({
@@ -29,7 +29,7 @@ export const Channel = z
     name: z.string(),
     handle: z.string().nullable(),
     url: z.string().nullable(),
-    picture: z.string().nullable().meta({ description: 'Address of our copy of the account’s picture.' }),
+    picture: z.string().nullable().meta({ description: 'URL of our copy of the account’s picture.' }),
     status: z.enum(channelStatuses).meta({
       description:
         'PAUSED: the operator has paused this channel, its network, its organisation or the whole site. Scheduled posts wait.',

@@ -119,7 +119,7 @@ export const channels = router({
     const connecting = flow && ctx.networks[flow.network]?.connecting
     if (!flow || connecting?.by !== 'redirect')
       throw new Failure('connect_failed', {
-        detail: 'This connection was begun too long ago, or in another browser. Begin again.',
+        detail: 'This connection was started too long ago, or in another browser. Start again.',
       })
     const kept: unknown = JSON.parse(open(ctx.ring, flowPlace(flow.id, ctx.organisationId), flow.sealed))
     const { server = null, code = null, error = null, iss = null } = input
@@ -173,7 +173,7 @@ export async function storeChannel(
     if (expectedId && expectedId !== id)
       throw new Failure('connect_failed', {
         detail:
-          'That is another account than the one of this channel. Sign in there as the right one, or connect it as a new channel.',
+          "You signed in to a different account than this channel's. Sign in to the right one, or connect this one as a new channel.",
       })
     const credential = seal(
       ctx.ring,

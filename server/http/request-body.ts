@@ -28,7 +28,7 @@ export async function readJson(req: IncomingMessage, most: number): Promise<{ va
   const bad = badTextIn(value)
   if (bad.length > 0)
     throw new Failure('invalid_request', {
-      errors: bad.map((path) => ({ path, code: 'invalid', message: 'Contains characters that are not text.' })),
+      errors: bad.map((path) => ({ path, code: 'invalid', message: 'Contains characters that are not valid text.' })),
     })
   return { value, bytes }
 }
@@ -79,7 +79,7 @@ async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
 /** Throws `unsupported_media_type` for a body that is compressed. */
 export function requirePlain(req: IncomingMessage): void {
   if ((req.headers['content-encoding'] ?? 'identity') !== 'identity')
-    throw new Failure('unsupported_media_type', { detail: 'Send the body as it is, without a Content-Encoding.' })
+    throw new Failure('unsupported_media_type', { detail: 'Send the body uncompressed, without a Content-Encoding.' })
 }
 
 async function readAll(req: IncomingMessage, most: number): Promise<Uint8Array> {
@@ -97,7 +97,7 @@ function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (cause) {
-    throw new Failure('invalid_request', { detail: 'The body is not JSON in UTF-8.', cause })
+    throw new Failure('invalid_request', { detail: 'The body must be JSON in UTF-8.', cause })
   }
 }
 

@@ -51,8 +51,8 @@ export async function bytesAtMost(head: Uint8Array): Promise<number> {
 /** What is said of a file of more than `bytes`. */
 export function sizeSentence(bytes: number): string {
   return bytes === VideoBytesAtMost
-    ? 'A video may have at most 1 GB.'
-    : 'A file that is no MP4, MOV or WebM video may have at most 20 MB.'
+    ? 'A video can have at most 1 GB.'
+    : 'A file other than an MP4, MOV or WebM video can have at most 20 MB.'
 }
 
 const units = [

@@ -22,7 +22,7 @@ const formats: Record<string, { extension: string; encode: (image: Sharp) => Sha
   'image/avif': { extension: 'avif', encode: (image) => image.avif({ quality: 65, effort: 1 }) }, // 7 s for 48 megapixels; effort 4: 180 s
 }
 
-const unreadable = 'The picture is damaged and cannot be read.'
+const unreadable = "We can't read the picture. It is damaged."
 const tooLarge = 'The picture is larger than 20 MB.'
 
 /**
@@ -59,7 +59,7 @@ const inTurn = fairTurns(2, 20)
 export async function acceptImage(files: Files, path: string, mime: string, organisationId: string): Promise<Accepted> {
   const format = formats[mime]
   if (!format) {
-    const message = 'The file is neither a JPEG, PNG, GIF, WebP or AVIF picture nor an MP4, MOV or WebM video.'
+    const message = 'The file must be a JPEG, PNG, GIF, WebP or AVIF picture, or an MP4, MOV or WebM video.'
     throw new MediaError('media_type_not_supported', message)
   }
   if ((await stat(path)).size > ImageBytesAtMost) throw new MediaError('media_too_large', tooLarge)
@@ -92,7 +92,7 @@ export async function acceptImage(files: Files, path: string, mime: string, orga
 export async function fitPicture(files: Files, bytes: Uint8Array, organisationId: string): Promise<string> {
   if (bytes.length > ImageBytesAtMost) throw new MediaError('media_too_large', tooLarge)
   if (!formats[(await fileTypeFromBuffer(bytes))?.mime ?? ''])
-    throw new MediaError('media_type_not_supported', 'The file is not a JPEG, PNG, GIF, WebP or AVIF picture.')
+    throw new MediaError('media_type_not_supported', 'The file must be a JPEG, PNG, GIF, WebP or AVIF picture.')
   const picture = await inTurn(organisationId, async () => {
     await opened(bytes)
     return decoded(fitted(bytes, AccountPicturePixels).toBuffer())
@@ -110,7 +110,7 @@ async function opened(input: string | Uint8Array): Promise<Sharp> {
     pages = 1,
   } = await decoded(sharp(input, { animated: true, limitInputPixels: false }).metadata())
   if (width * height > PixelsAtMost) {
-    const message = 'The picture has more than 50 megapixels, all frames of an animation together.'
+    const message = 'The picture has more than 50 megapixels, with all frames of an animation counted.'
     throw new MediaError('media_dimensions_too_large', message)
   }
   const image = decoder(input, { animated: true })

@@ -64,8 +64,8 @@ async function receive(req: IncomingMessage, path: string, pace: Pace, reserve: 
   })
   parser.on('field', (name, value?: string) => {
     if (name !== 'alt' || name in fields)
-      refuse(`There is no part ${JSON.stringify(name.slice(0, 50))}, or it is given twice.`)
-    if (value === undefined) refuse('The text is in a charset that we do not know. Send UTF-8.')
+      refuse(`The part ${JSON.stringify(name.slice(0, 50))} is unknown, or sent twice. Send file, and alt if you like.`)
+    if (value === undefined) refuse("We don't know the charset of the text. Send UTF-8.")
     fields[name] = value ?? ''
   })
   parser.on('partsLimit', () => refuse('Too many parts.'))
@@ -86,8 +86,8 @@ function tooLarge(most: number): Failure {
 }
 
 function keepPace(req: IncomingMessage, { pauseMs, wholeMs }: Pace, fail: (detail: string) => void): () => void {
-  const pause = setTimeout(fail, pauseMs, `Nothing came for ${pauseMs / 1000} seconds.`)
-  const whole = setTimeout(fail, wholeMs, `It took more than ${wholeMs / 60_000} minutes.`)
+  const pause = setTimeout(fail, pauseMs, `No data arrived for ${pauseMs / 1000} seconds.`)
+  const whole = setTimeout(fail, wholeMs, `The upload took more than ${wholeMs / 60_000} minutes.`)
   const hear = () => void pause.refresh()
   req.on('data', hear)
   return () => {

@@ -81,14 +81,14 @@ function isOfTheFile({ code, killed, signal }: { code?: unknown; killed?: boolea
 
 function unreadable(cause: unknown): MediaError {
   const message =
-    'The video cannot be read: it is damaged, has no picture or no length, or is not the format that its first bytes say.'
+    "We can't read the video. It is damaged, has no picture or no length, or its format differs from its first bytes."
   return new MediaError('media_unreadable', message, { cause })
 }
 
 function requireSize(width: number, height: number): void {
   const isSound = [width, height].every((side) => Number.isInteger(side) && side >= 1 && side <= PixelsASideAtMost)
   if (isSound) return
-  const message = `The video says that it has ${width} by ${height} pixels. A side may have 1 to ${PixelsASideAtMost}.`
+  const message = `The video has ${width} by ${height} pixels. Each side can have 1 to ${PixelsASideAtMost}.`
   throw new MediaError('media_dimensions_too_large', message)
 }
 

@@ -54,7 +54,7 @@ export function parametersOf(query: string): Parameters {
 export function clientIdOf(parameters: Parameters): string {
   const values = parameters.get('client_id') ?? []
   const value = values.length === 1 ? decoded(values[0]!) : null
-  if (value === null) throw new PageError('The request names no app, or more than one (client_id).')
+  if (value === null) throw new PageError('This link has no client_id, or more than one.')
   return value
 }
 
@@ -72,7 +72,7 @@ export function checkRequest(parameters: Parameters, client: Client): Authorizat
     const values = parameters.get(name) ?? []
     if (values.length > 1) fail('invalid_request', `${name} is given twice.`)
     const value = values[0]
-    return value === undefined ? null : (decoded(value) ?? fail('invalid_request', `${name} is not readable.`))
+    return value === undefined ? null : (decoded(value) ?? fail('invalid_request', `${name} can't be read.`))
   }
   if ((parameters.get('state') ?? []).length > 1) fail('invalid_request', 'state is given twice.')
   if (parameters.has('state') && way.state === null)
@@ -81,8 +81,8 @@ export function checkRequest(parameters: Parameters, client: Client): Authorizat
   if (responseType === null) fail('invalid_request', 'response_type is missing.')
   if (responseType !== 'code') fail('unsupported_response_type', 'response_type must be code.')
   const scope = one('scope')
-  const named = `scope is ${scope?.slice(0, 300)}. There are, with a space between: ${allScopes.join(' ')}.`
-  const scopes = scopesIn(scope) ?? fail('invalid_scope', 'scope names something that does not exist.', named)
+  const named = `scope is ${scope?.slice(0, 300)}. These scopes exist, separated by spaces: ${allScopes.join(' ')}.`
+  const scopes = scopesIn(scope) ?? fail('invalid_scope', 'scope contains an unknown scope.', named)
   return { ...way, scopes, codeChallenge: challengeIn(one('code_challenge'), one('code_challenge_method'), fail) }
 }
 
@@ -99,11 +99,14 @@ export function answerUrl(way: Way, issuer: string, parameters: Record<string, s
 
 function wayOf(parameters: Parameters, { redirectUris }: Client): Way {
   const named = parameters.get('redirect_uri') ?? []
-  if (named.length > 1) throw new PageError('The request names more than one redirect_uri.')
+  if (named.length > 1) throw new PageError('This link has more than one redirect_uri.')
   const redirectUri = named.length === 0 ? redirectUris[0]! : decoded(named[0]!)
   if (redirectUri === null || !isRegistered(redirectUris, redirectUri)) {
-    const message = 'The redirect_uri of the request is not one that the app has registered, byte for byte.'
-    throw new PageError(message, `redirect_uri is ${named[0]!.slice(0, 300)}, which is not registered, byte for byte.`)
+    const message = 'The redirect_uri must match a redirect URL of the app exactly.'
+    throw new PageError(
+      message,
+      `redirect_uri is ${named[0]!.slice(0, 300)}. It must match a registered redirect URL exactly.`,
+    )
   }
   const states = parameters.get('state') ?? []
   const state = states.length === 1 ? asItCame(states[0]!) : ''

@@ -98,7 +98,7 @@ type AppRow = typeof apps.$inferSelect
 type KeptRequest = typeof authorizationRequests.$inferSelect
 type Member = Extract<Actor, { kind: 'member' }>
 
-const NoSuchApp = 'There is no app with this client_id here.'
+const NoSuchApp = 'No app has this client_id.'
 
 async function appNamed({ db }: Context, parameters: ReturnType<typeof parametersOf>): Promise<AppRow> {
   const clientId = clientIdOf(parameters)

@@ -72,7 +72,7 @@ export async function approve(
   const organisation = await chosen(ctx, tx, input)
   if (!organisation)
     throw new Failure('role_too_low', {
-      detail: 'Only owners and admins of an organisation may approve an app for it.',
+      detail: 'Only owners and admins can approve an app for an organisation.',
     })
   requireChannels(input.channelIds, organisation.channels)
   const [grant] = await tx
@@ -127,6 +127,6 @@ async function chosen(
 
 function requireChannels(wanted: string[] | undefined, theirs: { id: string }[]): void {
   if (wanted === undefined || wanted.every((id) => theirs.some((channel) => channel.id === id))) return
-  const message = 'There is no such channel in this organisation.'
+  const message = 'Channel not found in this organisation.'
   throw new Failure('unprocessable', { errors: [{ path: 'channelIds', code: 'channel_not_found', message }] })
 }

@@ -97,7 +97,7 @@ function endpoint(
         .status(204)
         .end()
     if (req.method !== 'POST')
-      return void sendError(res, 405, 'invalid_request', 'This endpoint takes POST.', { Allow: 'POST, OPTIONS' })
+      return void sendError(res, 405, 'invalid_request', 'This endpoint accepts only POST.', { Allow: 'POST, OPTIONS' })
     answer(installation, req, res, { endpoint: name, address: addressOf(req) }, does).then(
       (body) => send(res, 200, body),
       (error: unknown) => sendFailure(req, res, error),
@@ -150,7 +150,7 @@ function fromJson(text: string): Parameters {
   const parameters: Parameters = new Map()
   for (const [name, value] of Object.entries(body)) {
     if (typeof value === 'string') setText(parameters, name, value)
-    else if (known.has(name)) throw new OAuthError('invalid_request', 'A member of the body is not a string.')
+    else if (known.has(name)) throw new OAuthError('invalid_request', 'Every parameter in the body must be a string.')
   }
   return parameters
 }
@@ -166,7 +166,7 @@ function fromForm(text: string): Parameters {
 
 function setText(parameters: Parameters, name: string, value: string): void {
   if (value.includes('\0') || !value.isWellFormed())
-    throw new OAuthError('invalid_request', 'The body contains characters that are not text.')
+    throw new OAuthError('invalid_request', 'The body contains characters that are not valid text.')
   if (value !== '') parameters.set(name, value)
 }
 
@@ -252,7 +252,9 @@ function document(content: object): express.RequestHandler {
     res.set('Access-Control-Allow-Origin', '*')
     if (req.method === 'OPTIONS') return void res.set(preflight('GET')).status(204).end()
     if (req.method !== 'GET' && req.method !== 'HEAD')
-      return void sendError(res, 405, 'invalid_request', 'This document takes GET.', { Allow: 'GET, HEAD, OPTIONS' })
+      return void sendError(res, 405, 'invalid_request', 'This document accepts only GET.', {
+        Allow: 'GET, HEAD, OPTIONS',
+      })
     res.set('Cache-Control', 'public, max-age=300').json(content)
   }
 }

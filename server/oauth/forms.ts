@@ -12,13 +12,13 @@ export const RedirectUri = z
   .max(2000)
   .refine(
     isRedirectUri,
-    'Must be https, or http to 127.0.0.1, [::1] or localhost, without a fragment, a user or a wildcard.',
+    'Must start with https://, or with http:// for 127.0.0.1, [::1] or localhost. No fragment, user name or wildcard.',
   )
 const RedirectUris = z
   .array(RedirectUri)
-  .min(1, 'Name at least one.')
-  .max(10, 'At most 10.')
-  .refine((uris) => new Set(uris).size === uris.length, 'A URL is named twice.')
+  .min(1, 'Enter at least one redirect URL.')
+  .max(10, 'At most 10 redirect URLs.')
+  .refine((uris) => new Set(uris).size === uris.length, 'The same URL is listed twice.')
 
 function isRedirectUri(value: string): boolean {
   if (!URL.canParse(value) || /[\s#*\\]|[^\x21-\x7e]/.test(value)) return false
@@ -49,6 +49,6 @@ export const DecideRequest = z.strictObject({
     .array(Id)
     .min(1, 'Choose at least one channel.')
     .max(1000)
-    .refine((ids) => new Set(ids).size === ids.length, 'A channel is named twice.')
+    .refine((ids) => new Set(ids).size === ids.length, 'The same channel is listed twice.')
     .optional(),
 })

@@ -13,7 +13,7 @@ import { isRegistered } from './authorization-request.ts'
 const ReplayGraceSeconds = 10 // a retry after a lost answer is no theft
 const UnknownClient = 'The client is unknown or its secret is wrong.'
 const WrongSecret = 'The client secret is wrong or has expired.'
-const NoSecret = 'No client secret came: send client_secret in the body, or HTTP Basic.'
+const NoSecret = 'client_secret is missing. Send it in the body or with HTTP Basic.'
 
 /** An error of the token, revocation and introspection endpoints (RFC 6749 §5.2). The message is its description: ASCII, echoing nothing. */
 export class OAuthError extends Error {
@@ -220,21 +220,21 @@ async function refuse(tx: Tx, client: Client, given: Given, address: string): Pr
 }
 
 function whyNotRedeemed(kept: KeptCode | null, given: Given): string {
-  if (!kept) return 'The code is unknown, or another client has it.'
-  if (kept.isReplay) return 'The code was used before: the token that it gave is revoked.'
+  if (!kept) return 'The code is unknown, or belongs to another client.'
+  if (kept.isReplay) return 'The code was already used. Its token is now revoked.'
   if (kept.isRedeemed) return 'The code was used a moment ago.'
-  if (kept.isRevoked) return 'The organisation has revoked the app since.'
-  if (kept.isExpired) return 'The code has expired: it is good for 10 minutes.'
+  if (kept.isRevoked) return 'The organisation has since revoked the app.'
+  if (kept.isExpired) return 'The code has expired. Codes are valid for 10 minutes.'
   if (!kept.isRegistered) return 'The redirect URL that the code was sent to is no longer registered.'
   return whatDiffers(kept, given)
 }
 
 function whatDiffers({ redirectUri, wasRedirectNamed, codeChallenge }: KeptCode, given: Given): string {
   if (given.redirectUri === null && wasRedirectNamed)
-    return `redirect_uri is missing: it was ${redirectUri} at authorize.`
+    return `redirect_uri is missing. The authorization request had ${redirectUri}.`
   if (given.redirectUri !== null && given.redirectUri !== redirectUri)
-    return `redirect_uri is ${given.redirectUri.slice(0, 300)}, and was ${redirectUri} at authorize.`
-  if (codeChallenge === null) return 'code_verifier came, but authorize had no code_challenge.'
-  if (given.verifier === null) return 'code_verifier is missing: authorize had a code_challenge.'
-  return 'code_verifier does not fit the code_challenge of authorize.'
+    return `redirect_uri is ${given.redirectUri.slice(0, 300)}. The authorization request had ${redirectUri}.`
+  if (codeChallenge === null) return 'code_verifier was sent, but the authorization request had no code_challenge.'
+  if (given.verifier === null) return 'code_verifier is missing. The authorization request had a code_challenge.'
+  return 'code_verifier does not match the code_challenge of the authorization request.'
 }

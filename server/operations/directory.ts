@@ -102,7 +102,7 @@ export async function revokeKey(db: Db, operator: Operator, id: string) {
       from (select id, revoked_at is null as "isNew" from api_keys where id::text = ${id.toLowerCase()} for update) as before
       where k.id = before.id
       returning k.id, name, last4, organisation_id as "organisationId", k.revoked_at as "revokedAt", "isNew"`)
-    if (!key) throw new Failure('not_found', { detail: 'There is no such API key.' })
+    if (!key) throw new Failure('not_found', { detail: 'API key not found.' })
     const { isNew, organisationId, ...shown } = key
     if (isNew)
       await recordByOperator(tx, operator, {

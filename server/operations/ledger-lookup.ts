@@ -36,7 +36,7 @@ export async function show(db: Db, id: string) {
     from deliveries d where d.id = ${id} or d.post_id = ${id} order by d.position, d.id`)
   for (const { organisation } of rows) organisation.suspendedAt = iso(organisation.suspendedAt)
   const [first] = rows
-  if (!first) throw new Failure('not_found', { detail: 'There is no such delivery or post.' })
+  if (!first) throw new Failure('not_found', { detail: 'Delivery or post not found.' })
   return first.delivery.id === id ? first : { deliveries: [...rows] }
 }
 
@@ -47,7 +47,7 @@ export async function show(db: Db, id: string) {
 export async function wake(db: Db, id: string): Promise<void> {
   const [row] = await db.execute<{ state: string; isWakeable: boolean }>(sql`
     select d.state, ${isWakeable} as "isWakeable" from deliveries d join channels c on c.id = d.channel_id where d.id = ${id}`)
-  if (!row) throw new Failure('not_found', { detail: 'There is no such delivery.' })
+  if (!row) throw new Failure('not_found', { detail: 'Delivery not found.' })
   if (!row.isWakeable) throw new Failure('nothing_to_wake')
   await (row.state === 'uncertain' ? wakeLook : wakeAtDue)(db, [id])
 }
@@ -67,7 +67,7 @@ export async function retry(db: Db, operator: Operator, id: string): Promise<Pos
     select d.organisation_id as "organisationId", d.post_id as "postId", d.channel_id as "channelId", c.name as channel,
       ${isSuspended} as "isSuspended"
     from deliveries d join channels c on c.id = d.channel_id where d.id = ${id}`)
-  if (!row) throw new Failure('not_found', { detail: 'There is no such delivery.' })
+  if (!row) throw new Failure('not_found', { detail: 'Delivery not found.' })
   const { organisationId, postId, channelId, channel } = row
   if (row.isSuspended) throw new Failure('organisation_suspended', { detail: whileSuspended(organisationId) })
   return db.transaction(async (tx) => {

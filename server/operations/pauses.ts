@@ -90,13 +90,13 @@ async function requireReach(tx: Tx, networks: Installation['networks'], reach: R
       select exists (select from networks where name = ${reach.name})
         or exists (select from channels where network = ${reach.name}) as "isKnown"`)
     if (!row!.isKnown && !Object.hasOwn(networks, reach.name))
-      throw new Failure('not_found', { detail: `There is no network ${reach.name}.` })
+      throw new Failure('not_found', { detail: `Network ${reach.name} not found.` })
     return null
   }
   const [channel] = await tx.execute<ChannelFound>(sql`
     select id, name, network, organisation_id as "organisationId", paused_at is not null as "isPaused" from channels
     where id = ${reach.id} for no key update`)
-  if (!channel) throw new Failure('not_found', { detail: 'There is no such channel.' })
+  if (!channel) throw new Failure('not_found', { detail: 'Channel not found.' })
   return channel
 }
 

@@ -53,12 +53,12 @@ export async function connectChannel(
 ) {
   const network = installation.networks[key]
   if (network?.connecting.by !== 'form')
-    throw new Failure('not_found', { detail: `No network named ${key} is connected without a browser.` })
+    throw new Failure('not_found', { detail: `${key} is not a network that connects without a browser.` })
   const [organisation] = await installation.db
     .select()
     .from(organisations)
     .where(eq(sql`${organisations.id}::text`, options.organisation))
-  if (!organisation) throw new Failure('not_found', { detail: `There is no organisation ${options.organisation}.` })
+  if (!organisation) throw new Failure('not_found', { detail: `Organisation ${options.organisation} not found.` })
   const given = Object.fromEntries(
     (options.set ?? []).map((pair) => [pair.split('=')[0], pair.slice(pair.indexOf('=') + 1)]),
   )
@@ -72,7 +72,7 @@ export async function connectChannel(
 /** Set a new password and end every session of the account. Throws `not_found`. */
 export async function resetPassword({ db }: Installation, { email, password }: { email: string; password: string }) {
   const person = await accountByEmail(db, email)
-  if (!person) throw new Failure('not_found', { detail: `There is no account with the e-mail ${email}.` })
+  if (!person) throw new Failure('not_found', { detail: `No account has the e-mail address ${email}.` })
   const wanted = SignUp.shape.password.parse(password)
   await requireHardToGuess(wanted, { email: person.email, names: await namesOf(db, person) })
   await db.transaction((tx) => setPassword(tx, person.id, wanted))

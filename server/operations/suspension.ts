@@ -39,7 +39,7 @@ export function unsuspendOrganisation(db: Db, operator: Operator, id: string): P
 async function locked(tx: Tx, id: string): Promise<Organisation> {
   const [row] = await tx.execute<Organisation>(sql`
     select id, name, suspended_at as "suspendedAt" from organisations where id::text = ${id.toLowerCase()} for no key update`)
-  if (!row) throw new Failure('not_found', { detail: 'There is no such organisation.' })
+  if (!row) throw new Failure('not_found', { detail: 'Organisation not found.' })
   return { ...row, suspendedAt: row.suspendedAt && iso(row.suspendedAt) }
 }
 

@@ -18,9 +18,9 @@ const Delivery = z
       ...['DRAFT', 'SCHEDULED', 'PUBLISHING', 'HELD'],
       ...['PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED'],
     ] as ['DRAFT', 'SCHEDULED', 'PUBLISHING', 'HELD', 'PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED']),
-    remoteId: z.string().nullable().meta({ description: 'The network’s own id of the post, where it gives one.' }),
+    remoteId: z.string().nullable().meta({ description: 'The network’s id of the post, if it gives one.' }),
     url: z.string().nullable().meta({ description: 'Where the post can be read.' }),
-    publishedAt: Instant.nullable().meta({ description: 'When it was sent. How we know is with its attempts.' }),
+    publishedAt: Instant.nullable().meta({ description: 'When it was sent. Its attempts say how we know.' }),
     attempts: Count,
     nextAttemptAt: Instant.nullable(),
     error: DeliveryError.nullable(),
@@ -29,14 +29,17 @@ const Delivery = z
 
 const Override = z
   .object({ channelId: Id, content: z.string().optional(), mediaIds: z.array(Id).optional() })
-  .meta({ id: 'Override', description: 'A text or media of its own on one channel; what is left out is the post’s.' })
+  .meta({
+    id: 'Override',
+    description: 'Another text or other media for one channel. What you leave out comes from the post.',
+  })
 
 export const Post = z
   .object({
     id: Id,
     type: z.enum(['schedule', 'now', 'draft']),
     status: z.enum(post.postStatuses).meta({ description: 'Derived from the deliveries.' }),
-    date: Instant.nullable().meta({ description: 'When it is to go out. Null for a draft without one.' }),
+    date: Instant.nullable().meta({ description: 'When it is due. Null for a draft without a date.' }),
     content: z.string(),
     channelIds: z.array(Id),
     mediaIds: z.array(Id),
@@ -45,7 +48,7 @@ export const Post = z
     createdBy: z.object({ kind: z.enum(['member', 'api_key', 'app']), id: Id, name: z.string() }),
     createdAt: Instant,
     updatedAt: Instant.meta({ description: 'When the post or one of its deliveries last changed.' }),
-    version: z.int().min(1).meta({ description: 'Rises at each edit; also the ETag, for If-Match.' }),
+    version: z.int().min(1).meta({ description: 'Increases with each edit. Also sent as the ETag, for If-Match.' }),
   })
   .meta({ id: 'Post' }) satisfies z.ZodType<post.Post>
 
@@ -55,18 +58,19 @@ export const Attempt = z
     channelId: Id,
     no: z.int().min(1),
     startedAt: Instant,
-    intendedAt: Instant.nullable().meta({ description: 'From here on something may have been out.' }),
+    intendedAt: Instant.nullable().meta({ description: 'From this time on, the post may be published.' }),
     endedAt: Instant.nullable(),
     foundAt: Instant.nullable().meta({
-      description: 'When we looked at the account and found what this attempt sent, after its outcome was unknown.',
+      description:
+        'When we checked the account and found the post that this attempt sent, after its outcome was unknown.',
     }),
     outcome: z.string().nullable(),
     status: z.int().nullable().meta({ description: 'The network’s HTTP status.' }),
     message: z.string().nullable(),
-    reply: z.string().nullable().meta({ description: 'The network’s answer, without secrets and cut short.' }),
+    reply: z.string().nullable().meta({ description: 'The network’s response, shortened and without secrets.' }),
   })
-  .meta({ id: 'Attempt', description: 'One try of a delivery.' })
+  .meta({ id: 'Attempt', description: 'One attempt to send a delivery.' })
 
 export const Validation = z
   .object({ valid: z.boolean(), errors: z.array(Fault) })
-  .meta({ id: 'Validation', description: 'What would keep POST /posts from making this post.' })
+  .meta({ id: 'Validation', description: 'What stops POST /posts from creating this post.' })

@@ -10,24 +10,30 @@ export const PostById = z.strictObject({ id: Id, ifVersions: IfVersions })
 const channelIds = (least: number) =>
   z
     .array(z.string())
-    .min(least, 'Name at least one channel.')
+    .min(least, 'Choose at least one channel.')
     .max(50, 'At most 50 channels.')
-    .refine((ids) => new Set(ids.map((id) => id.toLowerCase())).size === ids.length, 'A channel is named twice.')
+    .refine(
+      (ids) => new Set(ids.map((id) => id.toLowerCase())).size === ids.length,
+      'The same channel is listed twice.',
+    )
     .pipe(z.array(Id))
 const MediaIds = z.array(Id).max(20, 'At most 20 files.')
 
 /** A text or media of its own on one channel; what is left out is the post's. */
 const Override = z
   .strictObject({ channelId: Id, content: text(100_000).optional(), mediaIds: MediaIds.optional() })
-  .refine(({ content, mediaIds }) => content !== undefined || mediaIds !== undefined, 'Name content or mediaIds.')
+  .refine(({ content, mediaIds }) => content !== undefined || mediaIds !== undefined, 'Send content or mediaIds.')
   .meta({
     id: 'NewOverride',
-    description: 'A text or media of its own on one channel; what is left out is the post’s.',
+    description: 'Another text or other media for one channel. What you leave out comes from the post.',
   })
 const Overrides = z
   .array(Override)
-  .max(50, 'At most 50.')
-  .refine((all) => new Set(all.map(({ channelId }) => channelId)).size === all.length, 'A channel is named twice.')
+  .max(50, 'At most 50 overrides.')
+  .refine(
+    (all) => new Set(all.map(({ channelId }) => channelId)).size === all.length,
+    'The same channel is listed twice.',
+  )
 
 const postBody = {
   content: text(100_000),
@@ -43,7 +49,7 @@ export const CreatePost = z.discriminatedUnion(
     z.strictObject({ type: z.literal('schedule'), date: Instant, ...postBody }),
     z.strictObject({
       type: z.literal('now'),
-      date: z.never('A post that goes out now takes no date.').optional(),
+      date: z.never("A post of type now can't have a date. Leave it out.").optional(),
       ...postBody,
     }),
     z.strictObject({ type: z.literal('draft'), date: Instant.nullish(), ...postBody, channelIds: channelIds(0) }),

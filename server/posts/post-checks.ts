@@ -46,11 +46,11 @@ type Complaint = Omit<KnownFault, 'path'>
 
 /** Ids that name nothing of this organisation, or no channel of the post; all that is asked of a draft. */
 export function missingThings({ channelIds, mediaIds, overrides }: Wanted, { channels, media }: Facts): KnownFault[] {
-  const noChannel: Complaint = { code: 'channel_not_found', message: 'There is no such channel in this organisation.' }
-  const noMedia: Complaint = { code: 'media_not_found', message: 'There is no such media in this organisation.' }
+  const noChannel: Complaint = { code: 'channel_not_found', message: 'Channel not found in this organisation.' }
+  const noMedia: Complaint = { code: 'media_not_found', message: 'File not found in this organisation.' }
   const notOfPost: Complaint = {
     code: 'channel_not_found',
-    message: 'This is none of the channels that the post names.',
+    message: "This channel is not one of the post's channels.",
   }
   return [
     ...absent(channelIds, channels, 'channelIds', noChannel),
@@ -78,7 +78,7 @@ export function validatePost(wanted: Wanted, facts: Facts, unchanged: Unchanged)
       const part = partFor(wanted, id)
       return [
         ...(unchanged.onChannels.includes(id) ? [] : connectionFaults(channel, on, `channelIds[${index}]`)),
-        ...textFaults(channel.limits, on, part),
+        ...textFaults(channel, part),
         ...mediaFaults(channel.limits, on, part, facts.media),
       ]
     }),
@@ -107,10 +107,17 @@ function absent(ids: string[], found: { id: string }[], field: string, why: Comp
 
 function dateFaults(date: Date, now: Date): KnownFault[] {
   if (date.getTime() < now.getTime() - ToleranceMs)
-    return [{ path: 'date', code: 'date_in_past', message: `This is past: it is ${now.toISOString()}.` }]
+    return [{ path: 'date', code: 'date_in_past', message: 'This time is in the past. Choose a later time.' }]
   const furthest = new Date(now)
   furthest.setUTCFullYear(furthest.getUTCFullYear() + FurthestYears)
-  if (date > furthest) return [{ path: 'date', code: 'date_too_far', message: `At most ${FurthestYears} years ahead.` }]
+  if (date > furthest)
+    return [
+      {
+        path: 'date',
+        code: 'date_too_far',
+        message: `This is more than ${FurthestYears} years ahead. Choose an earlier time.`,
+      },
+    ]
   return []
 }
 
@@ -125,16 +132,16 @@ function emptiness(wanted: Wanted): KnownFault[] {
 
 function connectionFaults({ status }: ChannelFacts, on: string, path: string): KnownFault[] {
   if (status === 'needs_reconnect')
-    return [{ path, code: 'channel_needs_reconnect', message: `${on} must be reconnected first.` }]
+    return [{ path, code: 'channel_needs_reconnect', message: `Reconnect ${on} first.` }]
   if (status === 'disconnected')
     return [{ path, code: 'channel_disconnected', message: `${on} was disconnected. Connect it again first.` }]
   return []
 }
 
-function textFaults(limits: ChannelLimits, on: string, { content, contentPath }: Part): KnownFault[] {
+function textFaults({ name, limits }: ChannelFacts, { content, contentPath }: Part): KnownFault[] {
   const excess = excessOf(limits, content)
   if (!excess) return []
-  const message = `Too long for ${on} by ${excess.by} ${excess.unit}: it takes ${limits.textLength} ${limits.textUnit}, this has ${lengthOf(limits, content)}.`
+  const message = `${counted(excess.by, excess.unit)} too long for ${name}. The limit is ${counted(limits.textLength, limits.textUnit)}, and this text has ${lengthOf(limits, content)}.`
   return [{ path: contentPath, code: 'content_too_long', message }]
 }
 
@@ -148,21 +155,33 @@ function mediaFaults(
   const add = (path: string, message: string, code: FaultCode = 'media_not_supported') =>
     faults.push({ path, code, message })
   if (mediaIds.length > limits.mediaCount)
-    add(mediaPath, `${on} takes at most ${limits.mediaCount} files, this has ${mediaIds.length}.`)
+    add(mediaPath, `${on} allows at most ${counted(limits.mediaCount, 'files')}. This post has ${mediaIds.length}.`)
   mediaIds.forEach((id, index) => {
     const file = media.find((candidate) => candidate.id === id)
     if (!file) return
     const path = `${mediaPath}[${index}]`
     const kind = file.mime.startsWith('video/') ? 'videos' : 'files'
     const bytes = kind === 'videos' ? limits.videoBytes : limits.mediaBytes
-    if (!limits.mediaTypes.includes(file.mime)) add(path, `${on} does not take ${file.mime}.`)
+    if (!limits.mediaTypes.includes(file.mime)) add(path, `${on} doesn't accept ${file.mime}.`)
     if (bytes !== undefined && file.bytes > bytes)
-      add(path, `${on} takes ${kind} of up to ${bytes} bytes, this has ${file.bytes}.`)
+      add(
+        path,
+        `${on} allows ${kind} of up to ${bytes.toLocaleString('en')} bytes. This one has ${file.bytes.toLocaleString('en')}.`,
+      )
     const seconds = Math.ceil((file.durationMs ?? 0) / 1000)
     if (limits.videoSeconds !== undefined && seconds > limits.videoSeconds)
-      add(path, `${on} takes videos of up to ${limits.videoSeconds} seconds, this has ${seconds}.`, 'video_too_long')
+      add(
+        path,
+        `${on} allows videos of up to ${counted(limits.videoSeconds, 'seconds')}. This one has ${seconds}.`,
+        'video_too_long',
+      )
     if (limits.altLength !== undefined && Array.from(file.alt).length > limits.altLength)
-      add(path, `${on} takes alt texts of up to ${limits.altLength} characters.`)
+      add(path, `${on} allows alt texts of up to ${counted(limits.altLength, 'characters')}.`)
   })
   return faults
+}
+
+/** `100 characters`, `1 character`. */
+function counted(count: number, plural: string): string {
+  return `${count} ${count === 1 ? plural.slice(0, -1) : plural}`
 }

@@ -253,7 +253,7 @@ function typeAfter(before: Post, wanted: Post['type'] | undefined): Post['type']
       {
         path: 'type',
         code: 'type_cannot_change',
-        message: `A post of type ${before.type} keeps it; only a draft changes.`,
+        message: `A post of type ${before.type} can't change its type. Only a draft can.`,
       },
     ],
   })
@@ -264,7 +264,7 @@ function requireComplete(type: Post['type'], { date, channelIds }: Wanted): void
   const errors: KnownFault[] = []
   if (type === 'schedule' && date === null) errors.push({ path: 'date', code: 'required', message: 'Required.' })
   if (channelIds.length === 0)
-    errors.push({ path: 'channelIds', code: 'required', message: 'Name at least one channel.' })
+    errors.push({ path: 'channelIds', code: 'required', message: 'Choose at least one channel.' })
   if (errors.length > 0) throw new Failure('unprocessable', { errors })
 }
 
@@ -280,7 +280,7 @@ async function requireConnected(tx: Tx, who: Viewer, post: Post, wanted: Found[]
       ({ id, name }): KnownFault => ({
         path: `channelIds[${post.channelIds.indexOf(id)}]`,
         code: 'channel_needs_reconnect',
-        message: `${name} must be reconnected first.`,
+        message: `Reconnect ${name} first.`,
       }),
     )
   if (errors.length > 0) throw new Failure('unprocessable', { errors })

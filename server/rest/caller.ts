@@ -69,8 +69,8 @@ function whyRefused(credential: string): string {
 }
 
 const mistaken: Record<string, string> = {
-  pak_: 'This API key is cut short or mistyped: it begins with pak_live_ and ends in a checksum that does not fit.',
-  pos_: 'This access token is cut short or mistyped.',
-  pcs_: 'This is a client secret. Send the access token that the exchange of a code gave you.',
-  pca_: 'This is a client ID. Send the access token that the exchange of a code gave you.',
+  pak_: 'This API key is incomplete or mistyped. A key starts with pak_live_, and its last characters are a checksum.',
+  pos_: 'This access token is incomplete or mistyped.',
+  pcs_: 'This is a client secret. Send the access token that you got for a code.',
+  pca_: 'This is a client ID. Send the access token that you got for a code.',
 }

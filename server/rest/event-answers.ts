@@ -11,13 +11,13 @@ const [postEvents, channelEvents] = [eventsOf('post.'), eventsOf('channel.')]
 export const Event = {
   post: z
     .object({ type: z.enum(postEvents), timestamp: Instant, data: Post })
-    .meta({ id: 'PostEvent', description: 'What happened to a post, and the post as it was then.' }),
+    .meta({ id: 'PostEvent', description: 'Something happened to a post. `data` is the post at that time.' }),
   channel: z
     .object({ type: z.enum(channelEvents), timestamp: Instant, data: Channel })
-    .meta({ id: 'ChannelEvent', description: 'What happened to a channel, and the channel as it was then.' }),
+    .meta({ id: 'ChannelEvent', description: 'Something happened to a channel. `data` is the channel at that time.' }),
   test: z
     .object({ type: z.literal('webhook.test'), timestamp: Instant, data: z.object({ webhookId: Id }) })
-    .meta({ id: 'TestEvent', description: 'What somebody asked for to see whether it arrives.' }),
+    .meta({ id: 'TestEvent', description: 'A test event that somebody sent.' }),
 }
 
 function eventsOf<Noun extends string>(noun: Noun) {

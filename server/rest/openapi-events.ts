@@ -19,23 +19,23 @@ function call(type: string, about: string, schema: Json): Json {
   return {
     operationId: `on${type.replaceAll(/(?:^|[._])(.)/g, (_, letter: string) => letter.toUpperCase())}`,
     summary: about,
-    description: `${about}. Sent at least once: each try has the same webhook-id.`,
+    description: `${about}. Sent at least once. Each attempt has the same webhook-id.`,
     tags: ['webhooks'],
     security: [],
     parameters: headers,
     requestBody: { required: true, content: { 'application/json': { schema } } },
     responses: {
       '2XX': { description: 'Received.' },
-      '410': { description: 'Nobody listens here any more: the webhook is switched off.' },
-      default: { description: 'Not received: it is sent again, for about a day.' },
+      '410': { description: 'The receiver is gone. We switch the webhook off.' },
+      default: { description: 'Not received. We retry for about a day.' },
     },
   }
 }
 
 const headers = [
-  header('webhook-id', 'Names the event, the same at each try and in each webhook.'),
-  header('webhook-timestamp', 'The second of this try, since 1970.'),
-  header('webhook-signature', 'The word v1, a comma, and HMAC-SHA256 in base64; two of them during a rotation.'),
+  header('webhook-id', 'Identifies the event. The same for each attempt and each webhook.'),
+  header('webhook-timestamp', 'When this attempt was sent, in seconds since 1970.'),
+  header('webhook-signature', 'The word v1, a comma, and an HMAC-SHA256 in base64. During a rotation there are two.'),
 ]
 
 function header(name: string, description: string): Json {

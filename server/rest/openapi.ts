@@ -29,8 +29,8 @@ export function openApi({ appUrl, baseUrl }: Pick<Env, 'appUrl' | 'baseUrl'>): J
     info: {
       title: 'Punctual',
       version: '1',
-      summary: 'Schedule social posts, and know what became of them.',
-      description: `How to authenticate, errors and their cures, and examples: ${appUrl}/docs\n\n${versioning}`,
+      summary: 'Schedule social posts and see what happened to them.',
+      description: `Authentication, errors and how to fix them, and examples: ${appUrl}/docs\n\n${versioning}`,
       license: { name: 'MIT', identifier: 'MIT' },
       contact: { name: 'The operator of this installation', url: appUrl },
     },
@@ -50,7 +50,7 @@ export function openApi({ appUrl, baseUrl }: Pick<Env, 'appUrl' | 'baseUrl'>): J
 }
 
 const versioning =
-  'This version only grows: new members, optional parameters, event types and codes may come, so ignore what you do not know. Anything else is a new version under a new path; this one then says in the headers Deprecation and Sunset, a year ahead, when it ends.'
+  'We only add to this version: members, optional parameters, event types and codes. Ignore those that you do not know. Any other change is a new version under a new path. Then the headers Deprecation and Sunset say when this version ends, a year ahead.'
 
 function securitySchemes({ appUrl, baseUrl }: Pick<Env, 'appUrl' | 'baseUrl'>): Json {
   return {
@@ -58,7 +58,7 @@ function securitySchemes({ appUrl, baseUrl }: Pick<Env, 'appUrl' | 'baseUrl'>): 
       type: 'apiKey',
       in: 'header',
       name: 'Authorization',
-      description: 'An API key or an access token as the whole value of the header.',
+      description: 'An API key or an access token, as the whole value of the header.',
     },
     bearer: { type: 'http', scheme: 'bearer', description: 'The same credentials, after `Bearer`.' },
     oauth2: {
@@ -81,22 +81,22 @@ function securityWith(needed: Scope[]): Json[] {
 
 const tags: [string, string][] = [
   ['me', 'Who is calling.'],
-  ['channels', 'The connected accounts that posts go out on.'],
-  ['posts', 'Posts and what becomes of them.'],
-  ['media', 'Images and videos that posts carry.'],
-  ['webhooks', 'Addresses of yours that are told what happens.'],
+  ['channels', 'Connected accounts that you publish to.'],
+  ['posts', 'Posts and their deliveries.'],
+  ['media', 'Images and videos for posts.'],
+  ['webhooks', 'Send events to your server.'],
   ['openapi.json', 'This document.'],
 ]
 
 const headers = {
-  requestId: { description: 'Name it when you ask for help.', schema: { type: 'string' } },
+  requestId: { description: 'Quote it when you ask for help.', schema: { type: 'string' } },
   etag: { description: 'The version of the post, for If-Match.', schema: { type: 'string' }, example: '"3"' },
-  location: { description: 'Where it is read from now on.', schema: { type: 'string', format: 'uri' } },
+  location: { description: 'The URL of what was created.', schema: { type: 'string', format: 'uri' } },
   link: { description: 'The next page, with rel="next".', schema: { type: 'string' } },
-  replayed: { description: '`true` when this is the first answer again.', schema: { type: 'string' } },
-  rateLimit: { description: 'What is left of the limit, and for how long.', schema: { type: 'string' } },
+  replayed: { description: '`true` when this is the stored first response.', schema: { type: 'string' } },
+  rateLimit: { description: 'How much of the limit is left, and when it resets.', schema: { type: 'string' } },
   rateLimitPolicy: { description: 'The limit, and its window in seconds.', schema: { type: 'string' } },
-  retryAfter: { description: 'In how many seconds to try again.', schema: { type: 'integer' } },
+  retryAfter: { description: 'How many seconds to wait before you try again.', schema: { type: 'integer' } },
 }
 
 function operation(route: Route, schemas: Schemas): Json {
@@ -107,7 +107,7 @@ function operation(route: Route, schemas: Schemas): Json {
   return {
     operationId: (route.does ?? 'openapi').replace(/\.(.)/, (_, letter: string) => letter.toUpperCase()),
     summary: route.about.split(/\.(?=\s|$)/)[0],
-    description: `${route.about}.${scope ? ` Takes the scope \`${scope}\`.` : ''}`,
+    description: `${route.about}.${scope ? ` Requires the scope \`${scope}\`.` : ''}`,
     tags: [route.path.split('/')[1]],
     parameters: [
       ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
@@ -123,7 +123,8 @@ function operation(route: Route, schemas: Schemas): Json {
 
 const idempotencyKey = {
   ...{ name: 'Idempotency-Key', in: 'header', schema: { type: 'string', minLength: 1, maxLength: 255 } },
-  description: 'The same key and body within 24 h gives the first answer again, and nothing is done twice.',
+  description:
+    'Send the same key and body again within 24 hours, and you get the first response. Nothing is done twice.',
 }
 const ifMatch = {
   ...{ name: 'If-Match', in: 'header', schema: { type: 'string' }, example: '"3"' },
@@ -133,7 +134,7 @@ const ifMatch = {
 function success({ status, answer, location, idempotent, query }: Route, schemas: Schemas): Json {
   const link = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` })
   return {
-    description: { 200: 'OK', 201: 'Made', 204: 'Done' }[status],
+    description: { 200: 'OK', 201: 'Created', 204: 'Done' }[status],
     headers: {
       'X-Request-Id': link('requestId'),
       ...limits,

@@ -144,12 +144,12 @@ function typeOf(schema: Schema): string {
   if (schema.enum) return schema.enum.map(String).join(' | ')
   if (schema.items) return `array of ${typeOf(schema.items)}`
   if (schema.properties) return `{ ${Object.keys(schema.properties).join(', ')} }`
-  return schema.format === 'date-time' ? 'instant' : String(schema.type ?? 'anything')
+  return schema.format === 'date-time' ? 'timestamp' : String(schema.type ?? 'any')
 }
 
 function boundOf({ maxLength, maxItems, default: usual }: Schema): string {
   const bounds = [maxLength && `at most ${maxLength} characters`, maxItems && `at most ${maxItems}`]
-  return [...bounds, usual !== undefined && `${String(usual)} unless given`].filter(Boolean).join(', ')
+  return [...bounds, usual !== undefined && `default: ${String(usual)}`].filter(Boolean).join(', ')
 }
 
 function answerOf(status: string, schema: Schema | undefined, schemas: Schemas): string {

@@ -123,7 +123,7 @@ function queryOf(req: Request): Record<string, string> {
   const query = new URLSearchParams(queryStringOf(req))
   const seen = new Set<string>()
   const repeated = new Set([...query.keys()].filter((name) => seen.size === seen.add(name).size))
-  refuseAny([...repeated].map((path) => ({ path, code: 'repeated', message: 'Given twice.' })))
+  refuseAny([...repeated].map((path) => ({ path, code: 'repeated', message: 'This is sent twice. Send it once.' })))
   return Object.fromEntries(query)
 }
 
@@ -139,13 +139,21 @@ function inputOf(
 ): Record<string, unknown> {
   const named = [...Object.keys(params), ...(route.ifMatch ? ['ifVersions'] : [])]
   const strangers = Object.keys(query).filter((name) => !route.query || named.includes(name))
-  refuseAny(strangers.map((path) => ({ path, code: 'unknown_field', message: 'There is no such parameter.' })))
+  refuseAny(
+    strangers.map((path) => ({ path, code: 'unknown_field', message: 'Unknown parameter. Check its spelling.' })),
+  )
   if (route.query) return { ...params, ...typed(query) }
   if (route.body === undefined) return params
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new Failure('invalid_request', { detail: 'The body must be a JSON object.' })
   const clashes = named.filter((name) => Object.hasOwn(body, name))
-  refuseAny(clashes.map((path) => ({ path, code: 'unknown_field', message: 'This is not named in the body.' })))
+  refuseAny(
+    clashes.map((path) => ({
+      path,
+      code: 'unknown_field',
+      message: "This can't be in the body: it is in the path or a header.",
+    })),
+  )
   return { ...params, ...body }
 }
 

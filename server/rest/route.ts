@@ -14,13 +14,14 @@ export type Routed = { route: Route; params: Record<string, string> }
  */
 export function routeOf(req: Request, res: Response): Routed | Failure {
   if (pathAsSent(req).includes('//'))
-    return new Failure('not_found', { detail: 'There is no such path in this API: it has two slashes in a row.' })
+    return new Failure('not_found', { detail: 'This path has two slashes in a row. Send only one.' })
   const steps = req.path.split('/', StepsAtMost)
   const matches = routes.flatMap((route) => {
     const params = match(route.path, steps)
     return params ? [{ route, params }] : []
   })
-  if (matches.length === 0) return new Failure('not_found', { detail: 'There is no such path in this API.' })
+  if (matches.length === 0)
+    return new Failure('not_found', { detail: "This path doesn't exist in the API. Check it against the reference." })
   // A literal path comes before one with a parameter: /media/upload-from-url is no media id.
   const fewest = Math.min(...matches.map(({ params }) => Object.keys(params).length))
   const candidates = matches.filter(({ params }) => Object.keys(params).length === fewest)
@@ -37,7 +38,7 @@ export function routeOf(req: Request, res: Response): Routed | Failure {
     return candidates[0]!
   }
   const found = candidates.find(({ route }) => route.method === method.toLowerCase())
-  if (!found) return new Failure('method_not_allowed', { detail: `This path takes ${methods.join(', ')}.` })
+  if (!found) return new Failure('method_not_allowed', { detail: `This path accepts ${methods.join(', ')}.` })
   res.removeHeader('Allow')
   return found
 }

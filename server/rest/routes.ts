@@ -36,7 +36,7 @@ export const routes: Route[] = [
   { method: 'get', path: '/me', status: 200, does: 'account.whoami', answer: Me, about: 'Who is calling' },
   {
     ...{ method: 'get', path: '/channels', status: 200, does: 'channels.list', answer: listOf(Channel), query: true },
-    about: 'List channels, the oldest first. Disconnected ones only when asked for by status',
+    about: 'List channels, oldest first. Disconnected channels only with `status=DISCONNECTED`',
   },
   {
     ...{ method: 'get', path: '/channels/:id', status: 200, does: 'channels.get', answer: Channel },
@@ -53,7 +53,7 @@ export const routes: Route[] = [
       takes: 'NewPost',
     },
     ...{ idempotent: true, location: '/posts/', refusals: ['unprocessable'] },
-    about: 'Make a post: scheduled, at once, or a draft',
+    about: 'Create a post: scheduled, published now, or a draft',
     example: {
       ...{ type: 'schedule', date: '2026-12-24T18:00:00.000Z', content: 'Happy holidays!' },
       channelIds: ['019a4c12-7d30-7c3e-9f5a-2b1d6c8e4f01'],
@@ -69,13 +69,12 @@ export const routes: Route[] = [
       body: 'json',
       takes: 'NewPost',
     },
-    about: 'Ask what would keep a post from being made. Nothing is stored',
+    about: 'Check a post without creating it. Nothing is stored',
     example: { type: 'now', content: 'Is this too long?', channelIds: ['019a4c12-7d30-7c3e-9f5a-2b1d6c8e4f01'] },
   },
   {
     ...{ method: 'get', path: '/posts', status: 200, does: 'posts.list', answer: listOf(Post), query: true },
-    about:
-      'List posts by date or by last change, the newest first unless asked otherwise. Drafts without a date come last',
+    about: 'List posts by date or by last change, newest first by default. Drafts without a date come last',
   },
   { method: 'get', path: '/posts/:id', status: 200, does: 'posts.get', answer: Post, about: 'Read a post' },
   {
@@ -89,30 +88,32 @@ export const routes: Route[] = [
       takes: 'PostChanges',
     },
     ...{ ifMatch: true, refusals: [...OfEdits, 'unprocessable'] },
-    about: 'Change a post of which nothing is out yet. What is left out stays; sets are whole new sets',
+    about:
+      "Change a post that isn't published on any channel yet. Fields that you leave out stay. Lists replace the old lists",
     example: { content: 'Happy new year!', date: '2026-12-31T23:00:00.000Z' },
   },
   {
     ...{ method: 'delete', path: '/posts/:id', status: 204, does: 'posts.cancel' },
     ...{ ifMatch: true, refusals: [...InTheWay, 'post_needs_review'] },
-    about: 'Cancel whatever has not gone out of a post. A draft is removed, any other stays readable',
+    about:
+      "Cancel everything of a post that isn't published yet. A draft is deleted. You can still read any other post",
   },
   {
     ...{ method: 'post', path: '/posts/:id/retry', status: 200, does: 'posts.retry', answer: Post },
     ...{ idempotent: true, ifMatch: true, refusals: ['nothing_to_retry', 'unprocessable'] },
-    about: 'Send the failed deliveries of a post again, never the published ones',
+    about: 'Send the failed deliveries of a post again, but never the published ones',
   },
   {
     ...{ method: 'post', path: '/posts/:id/deliveries/:channelId/resolve', status: 200, does: 'posts.resolve' },
     ...{ answer: Post, body: 'json', takes: 'Resolution', idempotent: true, ifMatch: true },
     refusals: ['nothing_to_resolve', 'unprocessable'],
-    about: 'Decide on a delivery in NEEDS_REVIEW: it is out, send it, or cancel it',
+    about: 'Resolve a delivery in NEEDS_REVIEW: it was published, send it, or cancel it',
     example: { outcome: 'published', url: 'https://social.example/@ada/113' },
   },
   {
     ...{ method: 'get', path: '/posts/:id/attempts', status: 200, does: 'posts.attempts', answer: listOf(Attempt) },
     query: true,
-    about: 'List every try of a post on every channel, the oldest first',
+    about: 'List all attempts to send a post on all channels, oldest first',
   },
   {
     ...{
@@ -125,18 +126,18 @@ export const routes: Route[] = [
       takes: 'NewMedia',
     },
     ...{ location: '/media/', refusals: ['media_not_accepted', 'storage_full'] },
-    about: 'Upload an image (up to 20 MB) or a video (up to 1 GB); after a week it is removed, unless a post uses it',
+    about: 'Upload an image (up to 20 MB) or a video (up to 1 GB). We delete it after a week unless a post uses it',
   },
   {
     ...{ method: 'post', path: '/media/upload-from-url', status: 201, does: 'media.uploadFromUrl', answer: Media },
     ...{ body: 'json', takes: 'MediaFromUrl', idempotent: true, location: '/media/' },
     refusals: ['media_fetch_failed', 'storage_full'],
-    about: 'Take in an image or a video from a public address',
+    about: 'Fetch an image or a video from a public URL',
     example: { url: 'https://images.example/lake.jpg', alt: 'A lake at dawn' },
   },
   {
     ...{ method: 'get', path: '/media', status: 200, does: 'media.list', answer: listOf(Media), query: true },
-    about: 'List media, the latest first',
+    about: 'List media, newest first',
   },
   {
     method: 'get',
@@ -144,7 +145,7 @@ export const routes: Route[] = [
     status: 200,
     does: 'media.get',
     answer: Media,
-    about: 'Read a media file’s facts',
+    about: 'Read a media file’s details',
   },
   {
     ...{
@@ -156,21 +157,21 @@ export const routes: Route[] = [
       body: 'json',
       takes: 'MediaChanges',
     },
-    about: 'Change an alternative text',
+    about: 'Change the alt text',
     example: { alt: 'A lake at dawn' },
   },
   {
     ...{ method: 'delete', path: '/media/:id', status: 204, does: 'media.remove', refusals: ['media_in_use'] },
-    about: 'Delete a file that no post needs any more. What is out stays as it is',
+    about: 'Delete a file that no post needs any more. Published posts stay as they are',
   },
   {
     ...{ method: 'get', path: '/webhooks', status: 200, does: 'webhooks.list', answer: listOf(Webhook), query: true },
-    about: 'List webhooks, the oldest first. A token lists those that it made',
+    about: 'List webhooks, oldest first. An access token lists only its own webhooks',
   },
   {
     ...{ method: 'post', path: '/webhooks', status: 201, does: 'webhooks.create', answer: WebhookWithSecret },
     ...{ body: 'json', takes: 'NewWebhook', location: '/webhooks/', refusals: ['too_many_webhooks'] },
-    about: 'Add an address that is told what happens: all that the credential may read, unless events are named',
+    about: 'Create a webhook. Without `events` it gets all events that the credential can read',
     example: { url: 'https://hooks.example/punctual', events: ['post.published', 'post.failed'] },
   },
   { method: 'get', path: '/webhooks/:id', status: 200, does: 'webhooks.get', answer: Webhook, about: 'Read a webhook' },
@@ -184,12 +185,12 @@ export const routes: Route[] = [
       body: 'json',
       takes: 'WebhookChanges',
     },
-    about: 'Change a webhook, or switch it off and on. What is left out stays',
+    about: 'Change a webhook, or switch it off and on. Fields that you leave out stay',
     example: { status: 'ACTIVE' },
   },
   {
     ...{ method: 'delete', path: '/webhooks/:id', status: 204, does: 'webhooks.remove' },
-    about: 'Delete a webhook and its log. What waits for it is not sent',
+    about: 'Delete a webhook and its log. Waiting events are not sent',
   },
   {
     ...{
@@ -199,22 +200,28 @@ export const routes: Route[] = [
       does: 'webhooks.rotate',
       answer: WebhookWithSecret,
     },
-    about: 'Make a new secret. For 24 hours each call is signed with both',
+    about: 'Create a new secret. For 24 hours each call is signed with both secrets',
   },
   {
     ...{ method: 'post', path: '/webhooks/:id/test', status: 201, does: 'webhooks.test', answer: WebhookDelivery },
     ...{ refusals: ['webhook_off'] },
-    about: 'Send a test event, whose type is webhook.test',
+    about: 'Send a test event with the type webhook.test',
   },
   {
     ...{ method: 'get', path: '/webhooks/:id/deliveries', status: 200, does: 'webhooks.deliveries', query: true },
     answer: listOf(WebhookDelivery),
-    about: 'List what was sent to a webhook and what it answered, the latest first. Kept for 30 days',
+    about: 'List the events for a webhook and its responses, newest first. Kept for 30 days',
   },
   {
     ...{ method: 'post', path: '/webhooks/:id/deliveries/:deliveryId/resend', status: 200, does: 'webhooks.resend' },
     ...{ answer: WebhookDelivery, refusals: ['webhook_off'] },
-    about: 'Send an event again, under the same webhook-id',
+    about: 'Send an event again with the same webhook-id',
   },
-  { method: 'get', path: '/openapi.json', status: 200, does: null, about: 'Read this document. Takes no credential' },
+  {
+    method: 'get',
+    path: '/openapi.json',
+    status: 200,
+    does: null,
+    about: 'Read this document. No credential required',
+  },
 ]

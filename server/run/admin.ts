@@ -28,7 +28,7 @@ import { typedPassword } from './typed-password.ts'
 
 type Work<Said> = (installation: Installation) => Promise<Said>
 
-const PasswordStdin = 'read the password from standard input (also without this, unless it is a terminal)'
+const PasswordStdin = 'read the password from standard input (the default, unless it is a terminal)'
 const PasswordArgument = 'the password: others on this machine can see it, so use standard input instead'
 
 const program = new Command('npm run admin --').description("Punctual's commands for operators. Each prints JSON.")
@@ -37,14 +37,14 @@ program.version(version)
 program
   .command('create-account')
   .description(
-    'Make an account and its organisation; on an e-mail that exists, add an organisation to it. The password comes on standard input.',
+    'Create an account and its organisation. If the e-mail address exists, add an organisation to it. Reads the password from standard input.',
   )
   .requiredOption('--email <address>')
   .option('--password-stdin', PasswordStdin)
   .option('--password <password>', PasswordArgument)
   .requiredOption('--organisation <name>')
   .option('--name <name>', "the person's name")
-  .option('--api-key', 'also make an API key for the organisation')
+  .option('--api-key', 'also create an API key for the organisation')
   .action((options) =>
     perform(async (installation) => {
       const password = await typedPassword(options)
@@ -72,30 +72,30 @@ program
   )
 program
   .command('status')
-  .description(
-    'The whole installation on one screen: version, workers, what waits, what is paused, how much is stored.',
-  )
+  .description('Show the whole installation: version, workers, queue, pauses and storage.')
   .action(() => perform(({ db }) => statusOf(db)))
 program
   .command('list')
-  .description('All organisations, newest first, with their people, channels, scheduled posts and last publication.')
+  .description(
+    'List all organisations, newest first, with their people, channels, scheduled posts and last publication.',
+  )
   .option('--limit <n>', 'how many', '100')
-  .option('--cursor <cursor>', 'the nextCursor of the page before')
+  .option('--cursor <cursor>', 'the nextCursor of the previous page')
   .action(({ limit, cursor }) => perform(async ({ db }) => organisationsIn(db, wholeNumber('--limit', limit), cursor)))
 program
   .command('find <text>')
   .description(
-    'What something is and whose: any id, an e-mail address, part of a name, the last four characters of a key.',
+    'Find something and its organisation by id, e-mail address, part of a name, or the last four characters of a key.',
   )
   .action((text) => perform(({ db }) => find(db, text)))
 program
   .command('revoke-key <id>')
-  .description('End an API key at once.')
+  .description('Revoke an API key at once.')
   .action((id) => perform(({ db }) => revokeKey(db, atCommandLine, id)))
 program
   .command('suspend <organisation>')
   .description(
-    'Send nothing of an organisation, and take no post or file from it. Its people can read, and its posts are kept.',
+    'Suspend an organisation: we send none of its posts and accept no new posts or files. Its people can read, and its posts are kept.',
   )
   .action((id) => perform(({ db }) => suspendOrganisation(db, atCommandLine, id)))
 program
@@ -104,12 +104,12 @@ program
   .action((id) => perform(({ db }) => unsuspendOrganisation(db, atCommandLine, id)))
 program
   .command('overdue')
-  .description('Deliveries past their hour that have not gone out, oldest first.')
+  .description('List deliveries that are past their due time and have not gone out, oldest first.')
   .option('--limit <n>', 'how many', '100')
   .action((options) => perform(async ({ db }) => overdue(db, wholeNumber('--limit', options.limit))))
 program
   .command('show <id>')
-  .description('All that is known of a delivery, or of all of a post: the ledger row, its attempts, its channel.')
+  .description('Show a delivery, or all deliveries of a post: the ledger row, the attempts and the channel.')
   .action((id) => perform(({ db }) => show(db, Id.parse(id))))
 program
   .command('retry <delivery>')
@@ -117,25 +117,25 @@ program
   .action((id) => perform(({ db }) => retry(db, atCommandLine, Id.parse(id))))
 program
   .command('pause [scope] [name]')
-  .description('Send nothing: all, network NAME, or channel ID. What is being sent ends. Posts are still accepted.')
+  .description(
+    'Stop sending: all, network NAME, or channel ID. Posts that are being sent finish. New posts are still accepted.',
+  )
   .action((scope, name) =>
     perform(async (installation) => stopSending(installation, atCommandLine, reachOf(scope, name))),
   )
 program
   .command('resume [scope] [name]')
-  .description('Send again: all (also after a restored backup), network NAME, or channel ID. What is due goes out.')
+  .description('Resume sending: all (also after a restored backup), network NAME, or channel ID. Due posts go out.')
   .action((scope, name) =>
     perform(async (installation) => goOnSending(installation, atCommandLine, reachOf(scope, name))),
   )
 program
   .command('limit <network> <n>')
-  .description('Let all workers together send at most N posts to a network at once; none: as many as they can.')
+  .description('Limit how many posts all workers together send to a network at once. Type none for no limit.')
   .action((network, n) => perform(async (installation) => limitNetwork(installation, network, boundOf(n))))
 program
   .command('after-restore')
-  .description(
-    'The database is a restored backup: send nothing until resume, and put what was past due before a person.',
-  )
+  .description('Run this after you restore a backup: it stops sending until resume and marks overdue posts for review.')
   .action(() => perform(({ db }) => db.transaction(afterRestore)))
 program
   .command('failover <go-on|stop>')
@@ -146,12 +146,12 @@ program
 program
   .command('rotate-key')
   .description(
-    'Seal with the first of SECRET_KEYS whatever another one sealed. Exits 1 when something opens with none.',
+    'Encrypt all stored secrets with the first of SECRET_KEYS. Exits with 1 if none of the keys opens a secret.',
   )
   .action(() => perform(rotateKey, ({ unopened }) => unopened.length === 0))
 program
   .command('verify')
-  .description('Look whether what must hold of the ledger does. Exits 1 when something is broken.')
+  .description('Check the invariants of the ledger. Exits with 1 if one is broken.')
   .action(() => perform(verify, ({ holds }) => holds))
 
 await program.parseAsync()

@@ -122,12 +122,13 @@ function requireHost({ env: { appUrl, baseUrl } }: Installation): express.Reques
 
 // A target may be a whole address or `*` as well (RFC 9112 §3.2), and a method anything: Remix fails on these.
 function requirePageRequest(req: express.Request, res: express.Response, next: express.NextFunction): void {
-  if (!req.originalUrl.startsWith('/')) throw new Failure('invalid_request', { detail: 'Ask for a path.' })
+  if (!req.originalUrl.startsWith('/'))
+    throw new Failure('invalid_request', { detail: 'The request target must be a path.' })
   if (!isOurSpelling(req.originalUrl)) throw new Failure('not_found')
   const methods = ['GET', 'HEAD', 'POST']
   if (!methods.includes(req.method)) {
     res.set('Allow', methods.join(', '))
-    throw new Failure('method_not_allowed', { detail: `Pages take ${methods.join(', ')}.` })
+    throw new Failure('method_not_allowed', { detail: `Pages accept ${methods.join(', ')}.` })
   }
   next()
 }

@@ -76,7 +76,7 @@ async function answerWith(
 }
 
 function sendNothing(res: Response): void {
-  res.status(404).type('text').send('There is no such file.\n')
+  res.status(404).type('text').send('File not found.\n')
 }
 
 // Null: the whole. Several ranges, other units and what is no range are passed over, as RFC 9110 §14.2 lets us; so is a

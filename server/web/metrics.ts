@@ -25,7 +25,7 @@ export function webMetrics(measured: Measured, pages: PageRoutes): WebMetrics {
   const registry = processMetrics(measured)
   const durations = new Histogram({
     name: 'punctual_http_request_duration_seconds',
-    help: "From a request's arrival to the end of its answer, health checks aside",
+    help: "Time from a request's arrival to the end of its response, without health checks",
     labelNames: ['method', 'route', 'status'],
     buckets: DurationSeconds,
     registers: [registry],

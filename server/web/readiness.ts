@@ -48,7 +48,7 @@ async function stateOf(prober: Prober): Promise<State> {
     if (isDatabaseAway(error)) return { why: 'the database cannot be reached' }
     if (error instanceof TooLate) return { why: silent }
     if (isPassing(error))
-      return { standstill: 'whether posts go out is not known: a table is locked, or the database is slow' }
+      return { standstill: 'cannot tell if posts go out: a table is locked, or the database is slow' }
     return { why: `the database answers with an error (${sqlStateOf(error) ?? 'unknown'})` }
   }
 }
@@ -80,5 +80,5 @@ async function standstillIn(db: Db): Promise<string | null> {
   const { since, alive, isStopped } = seen!
   if (!since) return null
   const why = isStopped ? 'sending is stopped until `npm run admin -- resume`' : `workers alive: ${alive}`
-  return `not publishing: what has been due since ${iso(since)} has not gone out; ${why}`
+  return `not publishing: posts due since ${iso(since)} have not gone out; ${why}`
 }

@@ -16,8 +16,8 @@ export const eventTypes = [
 export type EventType = (typeof eventTypes)[number]
 
 const WebhookUrl = text(2000)
-  .pipe(z.url({ protocol: /^https?$/, error: 'Must be an address that begins with https:// or http://.', abort: true }))
-  .refine((url) => isPlainAddress(url), 'Must hold no user name, no spaces and no port 0.')
+  .pipe(z.url({ protocol: /^https?$/, error: 'Must be a URL that starts with https:// or http://.', abort: true }))
+  .refine((url) => isPlainAddress(url), "Can't contain a user name, spaces or port 0.")
 
 // As typed: a parser drops line breaks and a user without a name.
 function isPlainAddress(value: string): boolean {
@@ -31,7 +31,7 @@ const webhook = {
     .array(z.enum(eventTypes))
     .min(1, 'Choose at least one.')
     .max(eventTypes.length)
-    .refine((events) => new Set(events).size === events.length, 'An event is named twice.'),
+    .refine((events) => new Set(events).size === events.length, 'The same event is listed twice.'),
 }
 export const CreateWebhook = z.strictObject({
   url: webhook.url,

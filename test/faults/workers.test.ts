@@ -134,7 +134,7 @@ describe.concurrent('what befalls a worker', () => {
     }))
     const ids = await someDeliveries(w.db, wanted)
     const since = wanted[3]!.dueAt.toISOString()
-    const standstill = `not publishing: what has been due since ${since} has not gone out; workers alive: 0`
+    const standstill = `not publishing: posts due since ${since} have not gone out; workers alive: 0`
     expect(await ready()).toEqual([200, `ready\n${standstill}\n`])
     await w.worker()
     await untilPublished(w.db, ids)

@@ -190,7 +190,7 @@ test('an approved app is shown with what it may, to the person under their own, 
   const [mine, theirs] = [await tokenFor(elsewhere, app), await tokenFor(page, app)]
   expect(await statusOf(mine)).toBe(200)
   await elsewhere.goto('/settings/approved-apps?mine')
-  for (const said of ['by Makers', 'Publish and schedule posts, change and cancel them', 'All channels', 'Ada,'])
+  for (const said of ['by Makers', 'Create, schedule, publish, change and cancel posts', 'All channels', 'Ada,'])
     await elsewhere.getByText(said).waitFor()
   const { id } = (await accountByEmail(here.db, email))!
   await here.db.execute(sql`update grants set approved_by = null where approved_by = ${id}`)

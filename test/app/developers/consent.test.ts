@@ -33,7 +33,7 @@ test('a person without an account signs up and is back at the same request; the 
   for (const said of [
     'Made by Makers',
     'Posts beside your meetings.',
-    'Publish and schedule posts, change and cancel them',
+    'Create, schedule, publish, change and cancel posts',
   ])
     await page.getByText(said).waitFor()
   await page.getByText(here.callback.origin).waitFor()

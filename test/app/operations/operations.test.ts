@@ -139,7 +139,7 @@ test('what somebody else has done meanwhile is said where it cannot be done agai
   await page.goto('/operations?stuck=suspects')
   await here.db.execute(sql`update deliveries set state = 'cancelled' where id = ${stuck.suspect}`)
   await row(stuck.suspect).getByRole('button', { name: 'Retry' }).click()
-  await page.getByRole('alert').getByText('Nothing of this post has failed.').waitFor()
+  await page.getByRole('alert').getByText('This post has no failed deliveries.').waitFor()
 })
 
 test('a network and a channel are paused and resumed, and the channel’s organisation reads it in its activity', async () => {

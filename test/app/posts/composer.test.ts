@@ -31,7 +31,7 @@ test('everything that keeps a post from going out is said beside its part, and t
 
   await page.getByRole('button', { name: 'Schedule' }).click()
 
-  await page.getByText('Too long for My feed (feed) by 3 characters').waitFor()
+  await page.getByText('3 characters too long for My feed').waitFor()
   await page.getByText('This time has passed: choose a later one.').waitFor()
   expect(await page.getByLabel('Text', { exact: true }).getAttribute('aria-invalid')).toBe('true')
   expect(await page.getByLabel('Date').getAttribute('aria-invalid')).toBe('true')
@@ -144,7 +144,7 @@ test('two people who change one post at once do not overwrite each other', async
 
   await page.getByLabel('Text', { exact: true }).fill('Third')
   await page.getByRole('button', { name: 'Save draft' }).click()
-  await page.getByRole('alert').getByText('The post was changed meanwhile.').waitFor()
+  await page.getByRole('alert').getByText('The post has changed since you read it.').waitFor()
   expect(await page.getByLabel('Text', { exact: true }).inputValue()).toBe('Third')
   await other.close()
 })

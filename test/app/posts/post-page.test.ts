@@ -113,7 +113,7 @@ test('a refusal of a press is said, and the page stays', async () => {
   const { path } = await aPost('failed', channelId)
   await page.goto(path)
   await page.getByRole('button', { name: 'Retry' }).click()
-  await page.getByRole('alert').getByText('Ada must be reconnected first.').waitFor()
+  await page.getByRole('alert').getByText('Reconnect Ada first.').waitFor()
 })
 
 test('the list shows a post go out while it is looked at', async () => {

@@ -219,7 +219,7 @@ test('while they cannot be kept, requests are answered as ever, and the log says
   await w.db.execute(sql`alter table api_requests rename to away`)
   const lost = await w.call('GET', '/me')
   expect(lost.status).toBe(200)
-  await until(() => w.web.log().includes('calls of the API are not kept'))
+  await until(() => w.web.log().includes('API calls were not recorded'))
   await w.db.execute(sql`alter table away rename to api_requests`)
   await keptOf(await w.call('GET', '/me'))
   const ids = (await w.db.select().from(apiRequests)).map(({ requestId }) => requestId)

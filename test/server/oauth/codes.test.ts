@@ -77,7 +77,7 @@ test('a code whose organisation has revoked the app is dead, and the developer i
   const code = await aCode(f)
   await f.approver.api.approvedApps.revoke({ id: f.app.id })
   expect(await errorOf(f.app, code)).toBe('invalid_grant')
-  expect(await lastReason()).toBe('The organisation has revoked the app since.')
+  expect(await lastReason()).toBe('The organisation has since revoked the app.')
 })
 
 test('a code sent to a redirect URL that the developer has removed since is dead, and comes back to life with it', async () => {
@@ -119,12 +119,20 @@ test('what differs from the authorization request is named to the developer, and
     [
       named,
       { redirect_uri: `${redirectUri}/` },
-      `redirect_uri is ${redirectUri}/, and was ${redirectUri} at authorize.`,
+      `redirect_uri is ${redirectUri}/. The authorization request had ${redirectUri}.`,
     ],
-    [named, {}, `redirect_uri is missing: it was ${redirectUri} at authorize.`],
-    [pkce, {}, 'code_verifier is missing: authorize had a code_challenge.'],
-    [pkce, { code_verifier: 'w'.repeat(43) }, 'code_verifier does not fit the code_challenge of authorize.'],
-    [queryFor(f.app), { code_verifier: verifier }, 'code_verifier came, but authorize had no code_challenge.'],
+    [named, {}, `redirect_uri is missing. The authorization request had ${redirectUri}.`],
+    [pkce, {}, 'code_verifier is missing. The authorization request had a code_challenge.'],
+    [
+      pkce,
+      { code_verifier: 'w'.repeat(43) },
+      'code_verifier does not match the code_challenge of the authorization request.',
+    ],
+    [
+      queryFor(f.app),
+      { code_verifier: verifier },
+      'code_verifier was sent, but the authorization request had no code_challenge.',
+    ],
   ]
   for (const [query, more, reason] of cases) {
     const { json } = await exchange(f, f.app, await aCode(f, f.app, {}, query), more)

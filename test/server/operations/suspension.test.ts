@@ -58,7 +58,7 @@ test('what a suspended organisation has due is no standstill, and hides none', a
   await due(suspended, 1100, 2)
   expect(await ready()).toBe('ready\n')
   await due(await anOrganisation(w.db), 1, 3)
-  expect(await ready()).toMatch(/not publishing: what has been due since .* workers alive: 0/)
+  expect(await ready()).toMatch(/not publishing: posts due since .* have not gone out; workers alive: 0/)
 })
 
 test('its people read on each page what has happened, and are offered no new post', async () => {

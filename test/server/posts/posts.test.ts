@@ -202,7 +202,7 @@ describe('a text', () => {
     expect(await faults(family.repeat(2), byCharacter)).toBeUndefined()
     expect(await faults(family.repeat(10), byGrapheme)).toBeUndefined()
     expect(await faults(family.repeat(3), byCharacter, byGrapheme)).toEqual([
-      'Too long for feed (feed) by 5 characters: it takes 10 characters, this has 15.',
+      '5 characters too long for feed. The limit is 10 characters, and this text has 15.',
     ])
     expect(await faults(family.repeat(6), byByte)).toEqual([expect.stringContaining('by 8 bytes')])
     expect(await faults(`a https://example.org/${'x'.repeat(100)}`, withLinks)).toBeUndefined()

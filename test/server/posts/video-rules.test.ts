@@ -16,9 +16,9 @@ test('a video is held to what its channel takes of videos, not of images', () =>
 })
 
 test.each<[string, Partial<ChannelLimits>, string]>([
-  ['media_not_supported', { mediaTypes: ['image/png'] }, 'does not take video/mp4'],
-  ['media_not_supported', { videoBytes: 999 }, 'takes videos of up to 999 bytes, this has 1000'],
-  ['video_too_long', { videoSeconds: 60 }, 'takes videos of up to 60 seconds, this has 61'],
+  ['media_not_supported', { mediaTypes: ['image/png'] }, "doesn't accept video/mp4"],
+  ['media_not_supported', { videoBytes: 999 }, 'allows videos of up to 999 bytes. This one has 1,000.'],
+  ['video_too_long', { videoSeconds: 60 }, 'allows videos of up to 60 seconds. This one has 61.'],
 ])('%s with %j', (code, limits, sentence) => {
   expect(faultsWith(limits)).toEqual([
     { path: 'mediaIds[0]', code, message: expect.stringContaining(`Ada (mastodon) ${sentence}`) },

@@ -36,6 +36,25 @@ const json = routes.filter(({ body }) => body === 'json')
 const lists = routes.filter(({ query }) => query)
 const withId = routes.filter(({ path }) => path.includes(':id'))
 
+test('a value of the wrong type, size or choice is refused in plain words', async () => {
+  const messagesOf = async (method: string, path: string, json?: object) => {
+    const answer = await w.call(method, path, json ? { json } : {})
+    return answer.json.errors.map(({ path, message }: Record<string, string>) => `${path}: ${message}`)
+  }
+  const post = { type: 'now', content: 5, channelIds: 'x', mediaIds: [7], contnt: '' }
+  expect((await messagesOf('POST', '/posts', post)).sort()).toEqual([
+    'channelIds: Must be an array.',
+    'content: Must be a string.',
+    'contnt: Unknown field. Check its spelling.',
+    'mediaIds[0]: Must be a string.',
+  ])
+  expect(await messagesOf('GET', '/posts?limit=101')).toEqual(['limit: Must be at most 100.'])
+  expect(await messagesOf('GET', '/posts?limit=x')).toEqual(['limit: Must be a number.'])
+  expect(await messagesOf('GET', `/posts?cursor=${'x'.repeat(501)}`)).toEqual(['cursor: At most 500 characters.'])
+  const status = 'status: Must be one of ACTIVE, NEEDS_RECONNECT, PAUSED, DISCONNECTED.'
+  expect(await messagesOf('GET', '/channels?status=on')).toEqual([status])
+})
+
 describe('an id that is none', () => {
   const ids = [
     'x',

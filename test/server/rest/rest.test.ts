@@ -42,7 +42,7 @@ describe('a credential', () => {
       expect(answer.text).not.toContain(key)
     }
     const said = async (key: string) => (await w.call('GET', '/me', { key })).json.detail
-    expect(await said('pos_short')).toBe('This access token is cut short or mistyped.')
+    expect(await said('pos_short')).toBe('This access token is incomplete or mistyped.')
     expect(await said(`pcs_${'x'.repeat(43)}`)).toContain('This is a client secret.')
   })
 })

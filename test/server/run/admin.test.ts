@@ -146,7 +146,7 @@ test('an operator finds what something is and whose, by id, address, name or the
   expect((await w.call('GET', '/me', { key })).status).toBe(401)
   expect((await admin('revoke-key', found.id)).said).toEqual(revoked)
   expect(await deeds(findable)).toEqual([['key.revoked', 'operator', 'at the command line', 'test']])
-  expect((await admin('revoke-key', 'nope')).refused).toBe('There is no such API key.')
+  expect((await admin('revoke-key', 'nope')).refused).toBe('API key not found.')
 })
 
 test('one screen says how it stands: version, workers, what waits, what is paused', async () => {
@@ -199,14 +199,14 @@ test('a key that is put in front seals all anew, and one that is missing is told
 })
 
 test('what is not there is told in a sentence', async () => {
-  expect((await admin('show', 'nope')).refused).toBe('There is no such delivery or post.')
-  expect((await admin('retry', 'nope')).refused).toBe('There is no such delivery.')
+  expect((await admin('show', 'nope')).refused).toBe('Delivery or post not found.')
+  expect((await admin('retry', 'nope')).refused).toBe('Delivery not found.')
   expect((await admin('connect', 'feed', '--organisation', 'nope', '--name', 'x')).refused).toBe(
-    'There is no organisation nope.',
+    'Organisation nope not found.',
   )
-  expect((await admin('pause', 'channel', 'nope')).refused).toBe('There is no such channel.')
-  expect((await admin('resume', 'network', 'nope')).refused).toBe('There is no network nope.')
-  expect((await admin('limit', 'nope', '5')).refused).toBe('There is no network nope.')
+  expect((await admin('pause', 'channel', 'nope')).refused).toBe('Channel not found.')
+  expect((await admin('resume', 'network', 'nope')).refused).toBe('Network nope not found.')
+  expect((await admin('limit', 'nope', '5')).refused).toBe('Network nope not found.')
   expect((await admin('limit', 'feed', '0')).refused).toBe('N must be a whole number from 1 to 999999, or none.')
   expect((await admin('overdue', '--limit', 'x')).refused).toBe('--limit must be a whole number from 1 to 999999.')
   for (const words of [['everything'], ['network'], ['channel'], ['all', 'x']])
@@ -245,5 +245,5 @@ test('an operator suspends an organisation and ends that, and its trail has it',
     ['organisation.suspended', ...by],
     ['organisation.unsuspended', ...by],
   ])
-  expect((await admin('suspend', w.channelId)).refused).toBe('There is no such organisation.')
+  expect((await admin('suspend', w.channelId)).refused).toBe('Organisation not found.')
 })

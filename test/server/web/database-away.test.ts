@@ -123,7 +123,7 @@ test('a web process that starts while the database is away says so, and is ready
   await door.open()
 
   const late = await starting
-  expect(late.log()).toContain('the database is not there yet')
+  expect(late.log()).toContain('the database cannot be reached yet')
   await late.stop()
   await beside.end()
 })

@@ -38,7 +38,7 @@ test('a name that nobody can see, that breaks its line or that turns the words a
   ]
   const turning = ['\u202eShop', 'Shop\u202d', 'Shop\u2067', '\u202aShop\u202c']
   for (const name of [...invisible, ...breaking, ...turning])
-    expect([name, ...faultsOf(name)]).toEqual([name, 'Must be one line of text that can be seen.'])
+    expect([name, ...faultsOf(name)]).toEqual([name, 'Must be one line of visible text.'])
   expect(faultsOf('  ')).toEqual(['Required.'])
 })
 

@@ -123,7 +123,7 @@ test.each(pages)('%s: a form of 501 fields is 400, one of 500 is read, and neith
 test('a person who may only look is told so at once, whatever the composer was sent', async () => {
   const files = Array.from({ length: 480 }, (_, i) => `mediaIds=${i}&alt.${i}=x`).slice(0, 240)
   const refusals: [Role, RegExp][] = [
-    ['viewer', /This takes the role editor/],
+    ['viewer', /This requires the role editor/],
     ['owner', /At most 20 files|There is no such/],
   ]
   for (const [role, refusal] of refusals) {
