@@ -3,7 +3,7 @@ import type { TRPCError } from '@trpc/server'
 // Every failure that a caller can cause or meet, and every fault that a failure's `errors` can name. `cure` says what a
 // developer does about it, for the documentation; null where the public API never answers with it.
 
-type Entry = { status: TRPCError['code']; sentence: string; cure: string | null } // tRPC's code makes the HTTP status
+type CatalogueEntry = { status: TRPCError['code']; sentence: string; cure: string | null } // tRPC's code makes the HTTP status
 
 export const failures = {
   invalid_request: {
@@ -203,7 +203,7 @@ export const failures = {
     sentence: "We couldn't connect the channel.",
     cure: null,
   },
-} as const satisfies Record<string, Entry>
+} as const satisfies Record<string, CatalogueEntry>
 
 export type FailureCode = keyof typeof failures
 

@@ -16,7 +16,7 @@ import { answerVersion } from '../db/version.ts'
 import { serveMetrics } from '../jobs/monitoring/health.ts'
 import { listen, type Place, placeForOperators } from '../jobs/monitoring/listen.ts'
 import type { Installation } from './access/trpc.ts'
-import { openJournal } from './api-requests/write.ts'
+import { startRequestRecorder } from './api-requests/write.ts'
 import { UploadPace } from './media/receive-file.ts'
 import { install } from './run/installation.ts'
 import { createApp } from './web/app.ts'
@@ -45,13 +45,13 @@ async function main(): Promise<void> {
   const root = resolve(import.meta.dirname, '..') // from server/ and from build/ alike
   const build = await import(pathToFileURL(join(root, 'build/remix/index.js')).href)
   let phase: Phase = 'serving'
-  const journal = openJournal(installation.db, log)
+  const recorder = startRequestRecorder(installation.db, log)
   const publicDir = join(root, 'public')
   const measured = { db: installation.db, underWay, connections: env.databaseConnections, log }
   const metrics = env.metricsPort === null ? null : webMetrics(measured, build.routes)
   const prober = startProber(databaseUrl, { stuckForMs, onStuck: () => giveUp(log) })
   const ready = readiness(prober, () => phase)
-  const app = createApp({ installation, journal, log, build, publicDir, metrics, prober, ready, phase: () => phase })
+  const app = createApp({ installation, recorder, log, build, publicDir, metrics, prober, ready, phase: () => phase })
   const server = await listen(
     createServer({ keepAliveTimeout: KeepAliveMs, requestTimeout: 2 * UploadPace.wholeMs }, app),
     { port: env.port, host: env.host, setting: 'PORT' },
@@ -69,7 +69,7 @@ async function main(): Promise<void> {
     await close(server, () => {
       phase = 'closing'
     })
-    await journal.end()
+    await recorder.end()
     await Promise.all([prober.end(), end()])
     process.exit(0)
   }

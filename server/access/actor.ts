@@ -32,13 +32,16 @@ export type Actor =
       channelIds: string[] | null // null: all of the organisation
     }
 
+/** A person who is signed in. */
+export type MemberActor = Extract<Actor, { kind: 'member' }>
+
 /** Whether `email` is that of an operator of the installation, in whatever case it is written. */
 export function isOperator({ operators }: Pick<Env, 'operators'>, email: string): boolean {
   return operators.includes(email.toLowerCase())
 }
 
 /** The member that a session cookie stands for, or null. Its `last_used_at` is written at most once a minute. */
-export async function memberOf(db: Db, sessionToken: string): Promise<Actor | null> {
+export async function memberOf(db: Db, sessionToken: string): Promise<MemberActor | null> {
   const [row] = await db
     .select({
       id: accounts.id,
@@ -91,7 +94,7 @@ async function keyHolder(db: Db, credential: string, isCounted: boolean): Promis
     select id, name, organisation_id as "organisationId", ${isOfSuspended(sql`organisation_id`)} as "isSuspended", scopes,
       ${isStale(sql`last_used_at`)} as stale from api_keys
     where key_hash = ${digest(credential)} and revoked_at is null and (expires_at is null or expires_at > now())`
-  const [key] = await db.execute<Found>(withCount(holder, keyColumns, isCounted))
+  const [key] = await db.execute<CredentialRow>(withCount(holder, keyColumns, isCounted))
   if (!key) return null
   const { id, name, organisationId, isSuspended, scopes } = key
   if (key.stale) await db.update(apiKeys).set({ lastUsedAt: sql`now()` }).where(eq(apiKeys.id, id))
@@ -105,7 +108,7 @@ async function tokenHolder(db: Db, credential: string, isCounted: boolean): Prom
       ${isOfSuspended(sql`t.organisation_id`)} as "isSuspended", g.scopes, g.channel_ids as "channelIds", ${isStale(sql`t.last_used_at`)} as stale
     from access_tokens t join grants g on g.id = t.grant_id join apps a on a.id = t.app_id
     where t.token_hash = ${digest(credential)} and g.revoked_at is null`
-  type Token = Found & { tokenId: string; grantId: string; channelIds: string[] | null }
+  type Token = CredentialRow & { tokenId: string; grantId: string; channelIds: string[] | null }
   const [token] = await db.execute<Token>(withCount(holder, tokenColumns, isCounted))
   if (!token) return null
   const { id, tokenId, name, organisationId, isSuspended, grantId, scopes, channelIds } = token
@@ -116,7 +119,7 @@ async function tokenHolder(db: Db, credential: string, isCounted: boolean): Prom
   }
 }
 
-type Found = Pick<Actor, 'id' | 'name' | 'organisationId' | 'isSuspended'> & {
+type CredentialRow = Pick<Actor, 'id' | 'name' | 'organisationId' | 'isSuspended'> & {
   scopes: Scope[]
   stale: boolean
 } & Partial<Count>
@@ -139,6 +142,6 @@ function isStale(lastUsedAt: SQL): SQL {
   return sql`(${lastUsedAt} is null or ${lastUsedAt} < now() - interval '1 minute')`
 }
 
-function countIn({ used, resetSeconds }: Found): Count | null {
+function countIn({ used, resetSeconds }: CredentialRow): Count | null {
   return used === undefined || resetSeconds === undefined ? null : { used, resetSeconds }
 }

@@ -34,9 +34,9 @@ export async function record(
 }
 
 /** Add what the actor behind a procedure did, in the actor's organisation unless the deed names another. */
-export function recordBy(tx: Tx, { actor, address }: AuditSource, deed: OwnDeed): Promise<void> {
+export function recordBy(tx: Tx, { actor, address }: AuditSource, event: OwnEvent): Promise<void> {
   const { organisationId, kind, id, name } = actor
-  return record(tx, { organisationId, by: { kind, id, name }, address, ...deed })
+  return record(tx, { organisationId, by: { kind, id, name }, address, ...event })
 }
 
 /** An operator of the installation: an account, or whoever has its command line. */
@@ -49,22 +49,22 @@ export const atCommandLine = { kind: 'operator', id: null, name: 'at the command
 export function recordByOperator(
   tx: Tx,
   { id, name }: Operator,
-  deed: Omit<AuditEvent, 'by' | 'address'>,
+  event: Omit<AuditEvent, 'by' | 'address'>,
 ): Promise<void> {
-  return record(tx, { by: { kind: 'operator', id, name }, address: null, ...deed })
+  return record(tx, { by: { kind: 'operator', id, name }, address: null, ...event })
 }
 
 /** Who does something, and from where. */
 export type AuditSource = { actor: Actor; address: string }
-type OwnDeed = Omit<AuditEvent, 'by' | 'address' | 'organisationId'> & { organisationId?: string }
+type OwnEvent = Omit<AuditEvent, 'by' | 'address' | 'organisationId'> & { organisationId?: string }
 
 export const activity = router({
   /** The organisation's trail, newest first. */
   list: owner
     .input(Paged)
-    .query(async ({ ctx: { db, organisationId }, input: { limit, cursor } }): Promise<Page<Entry>> => {
+    .query(async ({ ctx: { db, organisationId }, input: { limit, cursor } }): Promise<Page<ActivityEntry>> => {
       const after = positionOf(cursor)
-      const rows = await db.execute<Entry>(sql`
+      const rows = await db.execute<ActivityEntry>(sql`
       select id, at, action, actor_kind as "actorKind", actor_id as "actorId", actor_name as "actorName", address,
         subject_id as "subjectId", subject_name as "subjectName", outcome, detail
       from activity where organisation_id = ${organisationId}
@@ -79,7 +79,7 @@ export const activity = router({
     }),
 })
 
-type Entry = {
+type ActivityEntry = {
   id: string
   at: string
   action: string

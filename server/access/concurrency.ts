@@ -7,7 +7,7 @@ const RetryAfterSeconds = 10
  * next place goes to the one that has waited longest since its last. Throws `rate_limited` when `waitingAtMost` of one
  * organisation wait already.
  */
-export function fairTurns(
+export function limitPerOrganisation(
   atOnce: number,
   waitingAtMost: number,
 ): <T>(organisationId: string, work: () => Promise<T>) => Promise<T> {

@@ -12,7 +12,7 @@ import { mayRead } from './visibility.ts'
 const RetryAfterSeconds = 2
 const LeaseSeconds = 60
 
-type Caller = Pick<Context, 'db' | 'idempotency'> & { organisationId: string; actor: Actor }
+type IdempotentContext = Pick<Context, 'db' | 'idempotency'> & { organisationId: string; actor: Actor }
 
 /**
  * Run `effect` in one transaction, and at most once for the request's Idempotency-Key, its owner and its route in 24 h.
@@ -21,17 +21,19 @@ type Caller = Pick<Context, 'db' | 'idempotency'> & { organisationId: string; ac
  * The same key and body gets the first answer again; key, effect and answer commit together, and a failure frees the key.
  * Throws `idempotency_key_reused` for another body, `idempotency_key_in_use` while the first is still running.
  */
-export async function once(caller: Caller, effect: (tx: Tx) => Promise<Post>): Promise<Post> {
-  const { db, idempotency } = caller
+export async function once(ctx: IdempotentContext, effect: (tx: Tx) => Promise<Post>): Promise<Post> {
+  const { db, idempotency } = ctx
   if (!idempotency) return db.transaction(effect)
-  const place = placeOf(caller, idempotency)
-  const first = await storedAnswer(db, place, idempotency)
-  if (first !== null) return replayedPost(caller.actor, idempotency, first)
+  const storedKey = storedKeyOf(ctx, idempotency)
+  const first = await storedAnswer(db, storedKey, idempotency)
+  if (first !== null) return replayedPost(ctx.actor, idempotency, first)
   return db.transaction(async (tx) => {
-    const first = await lockUnlessAnswered(tx, place, idempotency)
-    if (first !== null) return replayedPost(caller.actor, idempotency, first)
+    const first = await lockUnlessAnswered(tx, storedKey, idempotency)
+    if (first !== null) return replayedPost(ctx.actor, idempotency, first)
     const answer = await effect(tx)
-    await tx.insert(idempotencyKeys).values({ ...place, bodyHash: idempotency.bodyHash, body: JSON.stringify(answer) })
+    await tx
+      .insert(idempotencyKeys)
+      .values({ ...storedKey, bodyHash: idempotency.bodyHash, body: JSON.stringify(answer) })
     return answer
   })
 }
@@ -52,18 +54,19 @@ type Finish<T> = (tx: Tx, answer: T) => Promise<void>
  * while `effect` runs and ends by itself when its process does. `effect` calls `finish` in its last transaction; where
  * the lease was lost by then, that throws `idempotency_key_in_use` and nothing of it is done.
  */
-export async function onceWhileHeld<T>(caller: Caller, effect: (finish: Finish<T>) => Promise<T>): Promise<T> {
-  const { db, idempotency } = caller
+export async function onceWhileHeld<T>(ctx: IdempotentContext, effect: (finish: Finish<T>) => Promise<T>): Promise<T> {
+  const { db, idempotency } = ctx
   if (!idempotency) return effect(async () => {})
-  const place = placeOf(caller, idempotency)
+  const storedKey = storedKeyOf(ctx, idempotency)
   const leaseToken = uuidv7()
   const first =
-    (await storedAnswer(db, place, idempotency)) ?? (await leaseUnlessAnswered(db, place, idempotency, leaseToken))
+    (await storedAnswer(db, storedKey, idempotency)) ??
+    (await leaseUnlessAnswered(db, storedKey, idempotency, leaseToken))
   if (first !== null) {
     idempotency.replayed = true
     return JSON.parse(first) as T
   }
-  const isHeld = and(isAt(place), eq(idempotencyKeys.leaseToken, leaseToken))
+  const isHeld = and(isAt(storedKey), eq(idempotencyKeys.leaseToken, leaseToken))
   const renewal = setInterval(renew, (LeaseSeconds * 1000) / 3, db, isHeld)
   try {
     return await effect((tx, answer) => writeAnswer(tx, isHeld, JSON.stringify(answer)))
@@ -78,13 +81,13 @@ export async function onceWhileHeld<T>(caller: Caller, effect: (finish: Finish<T
   }
 }
 
-type Place = { organisationId: string; route: string; key: string }
+type StoredKey = { organisationId: string; route: string; key: string }
 
-function placeOf({ organisationId, actor }: Caller, { key, route }: Idempotency): Place {
+function storedKeyOf({ organisationId, actor }: IdempotentContext, { key, route }: Idempotency): StoredKey {
   return { organisationId, route: actor.kind === 'app' ? `${route} by ${actor.id}` : route, key }
 }
 
-function isAt({ organisationId, route, key }: Place) {
+function isAt({ organisationId, route, key }: StoredKey) {
   return and(
     eq(idempotencyKeys.organisationId, organisationId),
     eq(idempotencyKeys.route, route),
@@ -99,12 +102,12 @@ const isOver = sql<boolean>`(${idempotencyKeys.createdAt} < now() - interval '24
  * What the first request with the key was answered; null when there was none, or it is over. Takes no lock: any number
  * of replays read the answer at once.
  */
-async function storedAnswer(tx: Tx, place: Place, { bodyHash }: Idempotency): Promise<string | null> {
+async function storedAnswer(tx: Tx, storedKey: StoredKey, { bodyHash }: Idempotency): Promise<string | null> {
   const { bodyHash: firstHash, body } = idempotencyKeys
   const [first] = await tx
     .select({ firstHash, body })
     .from(idempotencyKeys)
-    .where(and(isAt(place), not(isOver)))
+    .where(and(isAt(storedKey), not(isOver)))
   if (!first) return null
   if (!sameDigest(first.firstHash, bodyHash)) throw new Failure('idempotency_key_reused')
   if (first.body === null) throw inUse()
@@ -117,33 +120,33 @@ async function storedAnswer(tx: Tx, place: Place, { bodyHash }: Idempotency): Pr
  * The answer is looked for again with the lock or without it. Between the first look and this one a request may have
  * ended, and its lock be held by somebody who is about to see that.
  */
-async function lockUnlessAnswered(tx: Tx, place: Place, idempotency: Idempotency): Promise<string | null> {
-  const isFirst = await tryLock(tx, place)
-  const answer = await storedAnswer(tx, place, idempotency)
+async function lockUnlessAnswered(tx: Tx, storedKey: StoredKey, idempotency: Idempotency): Promise<string | null> {
+  const isFirst = await tryLock(tx, storedKey)
+  const answer = await storedAnswer(tx, storedKey, idempotency)
   if (answer === null && !isFirst) throw inUse()
   return answer
 }
 
 // Tried and not waited for: the second request learns at once that the first is running. What is over makes room.
-async function tryLock(tx: Tx, place: Place): Promise<boolean> {
-  const name = JSON.stringify([place.organisationId, place.route, place.key])
+async function tryLock(tx: Tx, storedKey: StoredKey): Promise<boolean> {
+  const name = JSON.stringify([storedKey.organisationId, storedKey.route, storedKey.key])
   const [row] = await tx.execute<{ isLocked: boolean }>(sql`
     with lock as materialized (select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as is_locked),
-      removed as (delete from ${idempotencyKeys} using lock where is_locked and ${isAt(place)} and ${isOver})
+      removed as (delete from ${idempotencyKeys} using lock where is_locked and ${isAt(storedKey)} and ${isOver})
     select is_locked as "isLocked" from lock`)
   return row!.isLocked
 }
 
 function leaseUnlessAnswered(
   db: Db,
-  place: Place,
+  storedKey: StoredKey,
   idempotency: Idempotency,
   leaseToken: string,
 ): Promise<string | null> {
   return db.transaction(async (tx) => {
-    const first = await lockUnlessAnswered(tx, place, idempotency)
+    const first = await lockUnlessAnswered(tx, storedKey, idempotency)
     if (first === null)
-      await tx.insert(idempotencyKeys).values({ ...place, ...idempotencyRow(idempotency, leaseToken) })
+      await tx.insert(idempotencyKeys).values({ ...storedKey, ...idempotencyRow(idempotency, leaseToken) })
     return first
   })
 }

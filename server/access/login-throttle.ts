@@ -22,7 +22,7 @@ const LongestDelaySeconds = 60
  * Who tries a password, and of which account. `known` names a device or a session that the account's owner has used
  * before; null is anybody at an address.
  */
-export type Attempt = { email: string; address: string; known: string | null }
+export type PasswordAttempt = { email: string; address: string; known: string | null }
 
 /**
  * Look whether a password is right, so that nobody can guess it and nobody can lock its owner out.
@@ -39,7 +39,7 @@ export type Attempt = { email: string; address: string; known: string | null }
 export async function throttled<T>(
   db: Db,
   perMinute: number,
-  attempt: Attempt,
+  attempt: PasswordAttempt,
   verify: () => Promise<T | null>,
 ): Promise<T | null> {
   if (perMinute === 0) return verify()
@@ -58,7 +58,7 @@ export async function throttled<T>(
 type Counters = { minute: string; own: string; account: string | null; delay: string }
 
 // The e-mail as a digest: nothing of a person in a table of counters.
-function countersOf({ email, address, known }: Attempt): Counters {
+function countersOf({ email, address, known }: PasswordAttempt): Counters {
   const account = Buffer.from(digest(email.toLowerCase())).toString('base64url')
   const minute = known === null ? addressKey('sign-in', address) : `sign-in:${known}`
   const own = `${minute}:${account}`

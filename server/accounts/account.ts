@@ -216,10 +216,16 @@ export async function namesOf(db: Tx, { id, name }: { id: string; name: string }
   return [name, ...theirs.map((organisation) => organisation.name)]
 }
 
-type Asking = Pick<Context, 'db' | 'env' | 'address'> & { actor: { id: string; email: string; sessionId: string } }
+type PasswordContext = Pick<Context, 'db' | 'env' | 'address'> & {
+  actor: { id: string; email: string; sessionId: string }
+}
 
 // Counted like a sign-in, for this session alone: a borrowed browser is no place to try passwords. Gives the hash.
-async function requirePassword({ db, env, address, actor }: Asking, password: string, field: string): Promise<string> {
+async function requirePassword(
+  { db, env, address, actor }: PasswordContext,
+  password: string,
+  field: string,
+): Promise<string> {
   const known = `session ${actor.sessionId}`
   const hash = await throttled(db, env.authRateLimit, { email: actor.email, address, known }, async () => {
     const [person] = await db.select({ hash: accounts.passwordHash }).from(accounts).where(eq(accounts.id, actor.id))

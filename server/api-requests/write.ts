@@ -8,7 +8,7 @@ import type { apiRequests } from '../../db/schema/api.ts'
 export type ApiRequestRow = Omit<typeof apiRequests.$inferSelect, 'id'>
 
 /** Where calls are noted. Nobody waits for it, and nothing fails by it. `isPastLimit`: the credential asks too often. */
-export type Journal = { note(request: ApiRequestRow, isPastLimit?: boolean): void; end(): Promise<void> }
+export type RequestRecorder = { note(request: ApiRequestRow, isPastLimit?: boolean): void; end(): Promise<void> }
 
 const EveryMs = 1000
 const CallsAtMost = 5000
@@ -20,7 +20,7 @@ const PathLength = 300
  * What the database does not take is lost. Of more than 5,000 that wait the oldest go. Of what a credential asks
  * past its limit, one a second is kept: a loop that never stops would fill the table with nothing else.
  */
-export function openJournal(db: Db, log: Logger): Journal {
+export function startRequestRecorder(db: Db, log: Logger): RequestRecorder {
   let calls: ApiRequestRow[] = []
   let isDropping = false
   const pastLimit = new Set<string>() // credentials

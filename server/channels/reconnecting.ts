@@ -10,10 +10,10 @@ import { registrationsOf } from './client-registrations.ts'
 
 // What a person is spared when they connect a channel again, and told afterwards.
 
-type Asker = Pick<Installation, 'db' | 'ring' | 'networks'> & { organisationId: string }
+type OrganisationContext = Pick<Installation, 'db' | 'ring' | 'networks'> & { organisationId: string }
 
 /** Fields of the channel's form whose values are known, the server with its scheme among them. Throws `not_found`. */
-export async function knownOf(ctx: Asker, id: string): Promise<Record<string, string>> {
+export async function knownOf(ctx: OrganisationContext, id: string): Promise<Record<string, string>> {
   const { db, ring, networks, organisationId } = ctx
   const [channel] = await db
     .select({ network: channels.network, remoteAccount: channels.remoteAccount, credential: channels.credential })

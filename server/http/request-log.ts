@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { pinoHttp } from 'pino-http'
 import { withoutParameters } from '../../db/log.ts'
-import { type Caller, stateOf } from './request-state.ts'
+import { type KnownCaller, stateOf } from './request-state.ts'
 
 /** A line in `log` for each request, under the id that its answer carries, with who asked and what went wrong. */
 export function requestLog(log: Logger) {
@@ -18,12 +18,12 @@ export function requestLog(log: Logger) {
 }
 
 /** Who asks is known: every line of the request from here on says so. */
-export function noteCaller(req: IncomingMessage, res: ServerResponse, caller: Caller): void {
+export function noteCaller(req: IncomingMessage, res: ServerResponse, caller: KnownCaller): void {
   stateOf(res).caller = caller
   req.log = req.log.child(whoIs(caller))
 }
 
-function whoIs({ organisationId, kind, id }: Caller) {
+function whoIs({ organisationId, kind, id }: KnownCaller) {
   return { organisation: organisationId, [kind]: id }
 }
 

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 export type RequestState = {
   /** The route's pattern, for the metrics: never the path itself. */
   route?: string
-  caller?: Caller
+  caller?: KnownCaller
   /** What the route asks of a credential, for the challenge of one that lacks it (RFC 6750 §3.1). */
   scope?: string | undefined
   /** The code of the problem that was answered. */
@@ -15,7 +15,7 @@ export type RequestState = {
 }
 
 /** An actor, or an app that showed its secret at an OAuth endpoint; its organisation is then that of its makers. */
-export type Caller = { kind: 'member' | 'api_key' | 'app'; id: string; organisationId: string; name: string }
+export type KnownCaller = { kind: 'member' | 'api_key' | 'app'; id: string; organisationId: string; name: string }
 
 const states = new WeakMap<ServerResponse, RequestState>()
 

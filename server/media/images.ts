@@ -4,7 +4,7 @@ import { fileTypeFromBuffer } from 'file-type'
 import sharp, { type Sharp } from 'sharp'
 import type { Files } from '../../db/files/files.ts'
 import type { Keys } from '../../jobs/sweep/media-files.ts'
-import { fairTurns } from '../access/concurrency.ts'
+import { limitPerOrganisation } from '../access/concurrency.ts'
 import { mintName } from '../access/secrets.ts'
 import { ImageBytesAtMost, MediaError } from './format.ts'
 
@@ -48,7 +48,7 @@ sharp.unblock({ operation: ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif'].map((format)
 sharp.cache(false)
 
 // Of the four threads that DNS shares; a turned picture of 50 megapixels takes 300 MB meanwhile.
-const inTurn = fairTurns(2, 20)
+const inTurn = limitPerOrganisation(2, 20)
 
 /**
  * Take the picture of type `mime` in the file at `path`: upright in its own format, without metadata, in sRGB, beside a

@@ -206,7 +206,7 @@ async function storeMedia(
   return media
 }
 
-type Made = {
+type MediaToWrite = {
   own: Keys | null // null: there was a file of the same bytes
   store: Accepted['store']
   upload: Upload
@@ -216,7 +216,7 @@ type Made = {
 
 async function writeMedia(
   { db, env, actor: { organisationId } }: Context & { actor: Actor },
-  { own, store, upload, finish, values }: Made,
+  { own, store, upload, finish, values }: MediaToWrite,
 ): Promise<{ media: Media; keys: Keys }> {
   return db.transaction(async (tx) => {
     await lockBytes(tx, [{ organisationId, sha256: values.sha256 }])

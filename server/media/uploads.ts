@@ -12,47 +12,47 @@ export const FetchesAtOnce = 4
 const LeaseSeconds = 60
 const LeastAheadBytes = 64 * 1024
 
-type Place = { db: Db; quota: number; id: string; organisationId: string }
+type UploadSlot = { db: Db; quota: number; id: string; organisationId: string }
 
 /** Begin to take in a file: nothing is kept for it yet. */
 export function beginUpload({ db, env }: Pick<Installation, 'db' | 'env'>, organisationId: string): Upload {
-  const place: Place = { db, quota: env.storageQuota, id: uuidv7(), organisationId }
+  const slot: UploadSlot = { db, quota: env.storageQuota, id: uuidv7(), organisationId }
   let renewal: NodeJS.Timeout | null = null
   let isFetch = false
   let reserved = 0
   const keep = () => {
-    renewal ??= setInterval(renew, (LeaseSeconds * 1000) / 3, place).unref()
+    renewal ??= setInterval(renew, (LeaseSeconds * 1000) / 3, slot).unref()
   }
   return {
     takePlace: async () => {
-      isFetch = await takePlace(place)
+      isFetch = await takePlace(slot)
       if (isFetch) keep()
       return isFetch
     },
     reserve: async (bytes, expected = bytes + Math.max(LeastAheadBytes, Math.round(bytes / 4))) => {
-      if (place.quota === 0 || bytes <= reserved) return
+      if (slot.quota === 0 || bytes <= reserved) return
       const wanted = Math.min(Math.max(bytes, expected), VideoBytesAtMost)
-      reserved = await reserve(place, { bytes, wanted, isFetch })
+      reserved = await reserve(slot, { bytes, wanted, isFetch })
       keep()
     },
     settle: async (tx, bytes) => {
-      if (place.quota > 0) await settle(tx, place, bytes)
+      if (slot.quota > 0) await settle(tx, slot, bytes)
     },
     [Symbol.asyncDispose]: async () => {
       if (!renewal) return
       clearInterval(renewal)
-      await remove(db, place).catch(() => {}) // then its lease ends by itself
+      await remove(db, slot).catch(() => {}) // then its lease ends by itself
     },
   }
 }
 
 const leaseEnd = sql`now() + make_interval(secs => ${LeaseSeconds})`
 
-function isThis({ id, organisationId }: Place) {
+function isThis({ id, organisationId }: UploadSlot) {
   return and(eq(uploads.id, id), eq(uploads.organisationId, organisationId))
 }
 
-async function takePlace({ db, id, organisationId }: Place): Promise<boolean> {
+async function takePlace({ db, id, organisationId }: UploadSlot): Promise<boolean> {
   return db.transaction(async (tx) => {
     await lockStorage(tx, organisationId)
     const [row] = await tx.execute<{ fetches: number }>(sql`
@@ -64,10 +64,13 @@ async function takePlace({ db, id, organisationId }: Place): Promise<boolean> {
   })
 }
 
-type Wish = { bytes: number; wanted: number; isFetch: boolean }
+type Reservation = { bytes: number; wanted: number; isFetch: boolean }
 
 // More than there is so far, if it fits: a file that comes in pieces asks now and then, and not at each.
-async function reserve({ db, quota, id, organisationId }: Place, { bytes, wanted, isFetch }: Wish): Promise<number> {
+async function reserve(
+  { db, quota, id, organisationId }: UploadSlot,
+  { bytes, wanted, isFetch }: Reservation,
+): Promise<number> {
   return db.transaction(async (tx) => {
     await lockStorage(tx, organisationId)
     const used = await usedBy(tx, { id, organisationId })
@@ -81,19 +84,19 @@ async function reserve({ db, quota, id, organisationId }: Place, { bytes, wanted
   })
 }
 
-async function settle(tx: Tx, place: Place, bytes: number): Promise<void> {
-  await lockStorage(tx, place.organisationId)
-  const used = await usedBy(tx, place)
-  if (used + bytes > place.quota) throw full(used, place.quota)
-  await remove(tx, place)
+async function settle(tx: Tx, slot: UploadSlot, bytes: number): Promise<void> {
+  await lockStorage(tx, slot.organisationId)
+  const used = await usedBy(tx, slot)
+  if (used + bytes > slot.quota) throw full(used, slot.quota)
+  await remove(tx, slot)
 }
 
-async function remove(db: Db | Tx, place: Place): Promise<void> {
-  await db.delete(uploads).where(isThis(place))
+async function remove(db: Db | Tx, slot: UploadSlot): Promise<void> {
+  await db.delete(uploads).where(isThis(slot))
 }
 
-async function renew(place: Place): Promise<void> {
-  const renewed = place.db.update(uploads).set({ leaseUntil: leaseEnd }).where(isThis(place))
+async function renew(slot: UploadSlot): Promise<void> {
+  const renewed = slot.db.update(uploads).set({ leaseUntil: leaseEnd }).where(isThis(slot))
   await renewed.catch(() => {}) // the next one may get through
 }
 
@@ -103,7 +106,7 @@ async function lockStorage(tx: Tx, organisationId: string): Promise<void> {
 }
 
 /** The bytes of the organisation's media, and those kept free for uploads beside this one. */
-async function usedBy(tx: Tx, { id, organisationId }: Pick<Place, 'id' | 'organisationId'>): Promise<number> {
+async function usedBy(tx: Tx, { id, organisationId }: Pick<UploadSlot, 'id' | 'organisationId'>): Promise<number> {
   const [row] = await tx.execute<{ used: number }>(sql`
     select (${storedBytes(organisationId)} + (select coalesce(sum(bytes), 0) from uploads
       where organisation_id = ${organisationId} and lease_until > now() and id <> ${id}))::float8 as used`)

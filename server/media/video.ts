@@ -6,7 +6,7 @@ import { dirname, extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { z } from 'zod'
 import type { Files } from '../../db/files/files.ts'
-import { fairTurns } from '../access/concurrency.ts'
+import { limitPerOrganisation } from '../access/concurrency.ts'
 import { MediaError, VideoBytesAtMost, type VideoType } from './format.ts'
 import { type Accepted, newKey } from './images.ts'
 
@@ -22,7 +22,7 @@ type Probed = z.infer<typeof Probed>
 const Program = join(import.meta.dirname, `probe-process${extname(import.meta.filename)}`) // beside this one, from source and from build/ alike
 const Parser = join(dirname(createRequire(import.meta.url).resolve('mediabunny')), '../..')
 
-const inTurn = fairTurns(2, 20)
+const inTurn = limitPerOrganisation(2, 20)
 
 /**
  * Take the video in the file at `path`, which begins like one of `type`: kept as it is, without a thumbnail. `store`

@@ -5,16 +5,16 @@ import { scopes as allScopes, defaultScopes, type Scope } from '../access/scopes
 const StateLength = 4096 // encoded; it is kept until the person answers
 
 /** What is known of the client that a request names. */
-export type Client = { redirectUris: string[] }
+export type RegisteredClient = { redirectUris: string[] }
 
 /** An authorization request that may be put before a person. `state` is as it came, percent-encoded. */
-export type AuthorizationRequest = Way & {
+export type AuthorizationRequest = RedirectTarget & {
   scopes: Scope[]
   codeChallenge: string | null
 }
 
 /** Where an answer goes, known as soon as the client and its redirect URI are. */
-export type Way = { redirectUri: string; wasRedirectNamed: boolean; state: string | null }
+export type RedirectTarget = { redirectUri: string; wasRedirectNamed: boolean; state: string | null }
 
 /** Shown to the person and never redirected: who asks, or where the answer should go, is not certain (§4.1.2.1). */
 export class PageError extends Error {
@@ -28,21 +28,21 @@ export class PageError extends Error {
 /** Sent back to the client's redirect URI (§4.1.2.1). */
 export class RedirectError extends Error {
   readonly error: string
-  readonly way: Way
+  readonly target: RedirectTarget
   readonly forMaker: string
-  constructor(error: string, description: string, way: Way, forMaker = description) {
+  constructor(error: string, description: string, target: RedirectTarget, forMaker = description) {
     super(description)
     this.error = error
-    this.way = way
+    this.target = target
     this.forMaker = forMaker
   }
 }
 
 /** The parameters of a raw query, each value still encoded. Empty ones count as absent (§3.1). */
-export type Parameters = Map<string, string[]>
+export type QueryParameters = Map<string, string[]>
 
-export function parametersOf(query: string): Parameters {
-  const parameters: Parameters = new Map()
+export function parametersOf(query: string): QueryParameters {
+  const parameters: QueryParameters = new Map()
   for (const part of query.split('&')) {
     const [, name = '', value = ''] = part.match(/^([^=]*)=?(.*)$/s) ?? []
     if (value !== '') parameters.set(decoded(name) ?? name, [...(parameters.get(decoded(name) ?? name) ?? []), value])
@@ -51,7 +51,7 @@ export function parametersOf(query: string): Parameters {
 }
 
 /** The client_id of a request. Throws PageError when it is missing, repeated or not readable. */
-export function clientIdOf(parameters: Parameters): string {
+export function clientIdOf(parameters: QueryParameters): string {
   const values = parameters.get('client_id') ?? []
   const value = values.length === 1 ? decoded(values[0]!) : null
   if (value === null) throw new PageError('This link has no client_id, or more than one.')
@@ -63,10 +63,10 @@ export function clientIdOf(parameters: Parameters): string {
  *
  * Throws PageError when the redirect URI is not certain, RedirectError for everything else that is wrong.
  */
-export function checkRequest(parameters: Parameters, client: Client): AuthorizationRequest {
-  const way = wayOf(parameters, client)
+export function checkRequest(parameters: QueryParameters, client: RegisteredClient): AuthorizationRequest {
+  const target = redirectTargetOf(parameters, client)
   const fail = (error: string, description: string, forMaker?: string): never => {
-    throw new RedirectError(error, description, way, forMaker)
+    throw new RedirectError(error, description, target, forMaker)
   }
   const one = (name: string): string | null => {
     const values = parameters.get(name) ?? []
@@ -75,7 +75,7 @@ export function checkRequest(parameters: Parameters, client: Client): Authorizat
     return value === undefined ? null : (decoded(value) ?? fail('invalid_request', `${name} can't be read.`))
   }
   if ((parameters.get('state') ?? []).length > 1) fail('invalid_request', 'state is given twice.')
-  if (parameters.has('state') && way.state === null)
+  if (parameters.has('state') && target.state === null)
     fail('invalid_request', `state is longer than ${StateLength} characters.`)
   const responseType = one('response_type')
   if (responseType === null) fail('invalid_request', 'response_type is missing.')
@@ -83,12 +83,12 @@ export function checkRequest(parameters: Parameters, client: Client): Authorizat
   const scope = one('scope')
   const named = `scope is ${scope?.slice(0, 300)}. These scopes exist, separated by spaces: ${allScopes.join(' ')}.`
   const scopes = scopesIn(scope) ?? fail('invalid_scope', 'scope contains an unknown scope.', named)
-  return { ...way, scopes, codeChallenge: challengeIn(one('code_challenge'), one('code_challenge_method'), fail) }
+  return { ...target, scopes, codeChallenge: challengeIn(one('code_challenge'), one('code_challenge_method'), fail) }
 }
 
-/** The address that answers `way` with `parameters`, its own query kept, state byte for byte, the issuer added. */
-export function answerUrl(way: Way, issuer: string, parameters: Record<string, string>): string {
-  const { redirectUri, state } = way
+/** The address that answers `target` with `parameters`, its own query kept, state byte for byte, the issuer added. */
+export function answerUrl(target: RedirectTarget, issuer: string, parameters: Record<string, string>): string {
+  const { redirectUri, state } = target
   const pairs = Object.entries({ ...parameters, iss: issuer }).map(
     ([name, value]) => `${name}=${encodeURIComponent(value)}`,
   )
@@ -97,7 +97,7 @@ export function answerUrl(way: Way, issuer: string, parameters: Record<string, s
   return `${redirectUri}${joint}${pairs.join('&')}`
 }
 
-function wayOf(parameters: Parameters, { redirectUris }: Client): Way {
+function redirectTargetOf(parameters: QueryParameters, { redirectUris }: RegisteredClient): RedirectTarget {
   const named = parameters.get('redirect_uri') ?? []
   if (named.length > 1) throw new PageError('This link has more than one redirect_uri.')
   const redirectUri = named.length === 0 ? redirectUris[0]! : decoded(named[0]!)

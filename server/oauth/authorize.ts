@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { organisations } from '../../db/schema/accounts.ts'
 import { apps, authorizationRequests } from '../../db/schema/oauth.ts'
 import { open, type Place, seal } from '../../db/sealed.ts'
-import type { Actor } from '../access/actor.ts'
+import type { MemberActor } from '../access/actor.ts'
 import type { Scope } from '../access/scopes.ts'
 import { digest, mintToken } from '../access/secrets.ts'
 import { open as anybody, type Context, router, signedIn } from '../access/trpc.ts'
@@ -17,8 +17,9 @@ import {
   isRegistered,
   PageError,
   parametersOf,
+  type QueryParameters,
   RedirectError,
-  type Way,
+  type RedirectTarget,
 } from './authorization-request.ts'
 import { approve, deny, type Grantable, grantable } from './consent.ts'
 import { AuthorizeQuery, DecideRequest } from './forms.ts'
@@ -82,7 +83,7 @@ export const authorize = router({
         if (kept.answer) return { url: sameAnswer(ctx, kept, kept.answer, input.decision) }
         const { decision } = input
         const parameters = await (decision === 'approve' ? approve : deny)(ctx, tx, app, kept, input)
-        const url = answerUrl(wayOf(ctx, kept), ctx.env.baseUrl, parameters)
+        const url = answerUrl(redirectTargetOf(ctx, kept), ctx.env.baseUrl, parameters)
         const place = placeOf('answer', kept.id, kept.organisationId)
         const answer = seal(ctx.ring, place, JSON.stringify({ decision, url }))
         await tx
@@ -96,11 +97,10 @@ export const authorize = router({
 
 type AppRow = typeof apps.$inferSelect
 type KeptRequest = typeof authorizationRequests.$inferSelect
-type Member = Extract<Actor, { kind: 'member' }>
 
 const NoSuchApp = 'No app has this client_id.'
 
-async function appNamed({ db }: Context, parameters: ReturnType<typeof parametersOf>): Promise<AppRow> {
+async function appNamed({ db }: Context, parameters: QueryParameters): Promise<AppRow> {
   const clientId = clientIdOf(parameters)
   const [app] = await db.select().from(apps).where(eq(apps.clientId, clientId))
   if (!app) throw new PageError(NoSuchApp)
@@ -113,10 +113,10 @@ function orPageError(error: unknown): PageError {
 }
 
 // What fails on our side once the request is good is told to the app; the reason goes to the log, and only there.
-function ourFault(ctx: Context, way: Way, error: unknown): never {
+function ourFault(ctx: Context, target: RedirectTarget, error: unknown): never {
   if (error instanceof PageError) throw error
   ctx.log.error({ err: error }, 'authorization request failed')
-  throw new RedirectError('server_error', 'Something went wrong on our side.', way)
+  throw new RedirectError('server_error', 'Something went wrong on our side.', target)
 }
 
 async function refusal(ctx: Context, app: AppRow, error: unknown): Promise<Begun> {
@@ -126,13 +126,13 @@ async function refusal(ctx: Context, app: AppRow, error: unknown): Promise<Begun
     await noteAttempt(ctx.db, app, { step: 'authorize', outcome, description: error.forMaker })
   if (error instanceof PageError) return { kind: 'refused', message: error.message }
   const parameters = { error: error.error, error_description: error.message }
-  return { kind: 'redirect', url: answerUrl(error.way, ctx.env.baseUrl, parameters) }
+  return { kind: 'redirect', url: answerUrl(error.target, ctx.env.baseUrl, parameters) }
 }
 
 // `token` is what the form sends back; without one nothing is kept.
 async function askFor(
   ctx: Context,
-  member: Member,
+  member: MemberActor,
   app: AppRow,
   request: AuthorizationRequest,
   token: string,
@@ -163,7 +163,7 @@ async function askFor(
 // False when the session has ended meanwhile; an app that was deleted meanwhile is a page, and neither is our fault.
 function keep(
   ctx: Context,
-  { sessionId }: Member,
+  { sessionId }: MemberActor,
   app: AppRow,
   request: AuthorizationRequest,
   token: string,
@@ -196,7 +196,10 @@ function sameAnswer({ ring }: Context, kept: KeptRequest, answer: Uint8Array, de
   return given.url
 }
 
-function wayOf({ ring }: Context, { id, organisationId, redirectUri, wasRedirectNamed, state }: KeptRequest): Way {
+function redirectTargetOf(
+  { ring }: Context,
+  { id, organisationId, redirectUri, wasRedirectNamed, state }: KeptRequest,
+): RedirectTarget {
   const opened = state && open(ring, placeOf('state', id, organisationId), state)
   return { redirectUri, wasRedirectNamed, state: opened }
 }

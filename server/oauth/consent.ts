@@ -3,7 +3,7 @@ import type { Tx } from '../../db/client.ts'
 import { memberships, organisations } from '../../db/schema/accounts.ts'
 import { channels } from '../../db/schema/channels.ts'
 import { type apps, authorizationCodes, type authorizationRequests, grants } from '../../db/schema/oauth.ts'
-import type { Actor } from '../access/actor.ts'
+import type { MemberActor } from '../access/actor.ts'
 import { recordBy } from '../access/audit.ts'
 import { digest, mintToken } from '../access/secrets.ts'
 import type { Context } from '../access/trpc.ts'
@@ -19,12 +19,11 @@ export type Grantable = { id: string; name: string; channels: { id: string; name
 
 type AppRow = typeof apps.$inferSelect
 type KeptRequest = typeof authorizationRequests.$inferSelect
-type Member = Extract<Actor, { kind: 'member' }>
-type Deciding = Context & { actor: Member }
+type Deciding = Context & { actor: MemberActor }
 type Choice = { organisationId?: string | undefined; channelIds?: string[] | undefined }
 
 /** The organisations that the person may approve for, as owner or admin, and their channels. */
-export async function grantable(tx: Tx, member: Member): Promise<Grantable[]> {
+export async function grantable(tx: Tx, member: MemberActor): Promise<Grantable[]> {
   const rows = await tx
     .select({ id: organisations.id, name: organisations.name })
     .from(memberships)

@@ -8,7 +8,7 @@ import { noteCaller } from '../http/request-log.ts'
 import { decoded } from './authorization-request.ts'
 import {
   authenticateClient,
-  type Caller,
+  type CallOrigin,
   type Client,
   type ClientCredentials,
   type Endpoint,
@@ -21,7 +21,7 @@ import {
 type Request = express.Request
 type Response = express.Response
 /** What a body says, whether it came as JSON or as a form. */
-type Parameters = Map<string, string>
+type BodyParameters = Map<string, string>
 
 const BodyBytes = 16 * 1024
 /** What an endpoint reads; any other parameter is ignored (RFC 6749 §3.2). */
@@ -60,35 +60,35 @@ export function openerPolicy(req: Request, res: Response, next: express.NextFunc
 }
 
 /** One request at an endpoint: what was sent, and who it is once asked. */
-type Call = Installation & { parameters: Parameters; address: string; client: () => Promise<Client> }
+type EndpointCall = Installation & { parameters: BodyParameters; address: string; client: () => Promise<Client> }
 
-async function token(call: Call): Promise<unknown> {
+async function token(call: EndpointCall): Promise<unknown> {
   const { db, parameters, address } = call
   const grantType = parameters.get('grant_type')
   if (grantType === undefined) throw new OAuthError('invalid_request', 'grant_type is missing.')
   if (grantType !== 'authorization_code')
     throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code.')
   const client = await call.client()
-  const code = demand(parameters, 'code')
+  const code = requireParameter(parameters, 'code')
   const redirectUri = parameters.get('redirect_uri') ?? null
   return exchange(db, client, { code, redirectUri, verifier: parameters.get('code_verifier') ?? null }, address)
 }
 
-async function revocation(call: Call): Promise<unknown> {
+async function revocation(call: EndpointCall): Promise<unknown> {
   const client = await call.client()
-  await revoke(call.db, client, demand(call.parameters, 'token'), call.address)
+  await revoke(call.db, client, requireParameter(call.parameters, 'token'), call.address)
   return {}
 }
 
-async function introspection(call: Call): Promise<unknown> {
+async function introspection(call: EndpointCall): Promise<unknown> {
   const client = await call.client()
-  return introspect(call.db, client, call.env.baseUrl, demand(call.parameters, 'token'))
+  return introspect(call.db, client, call.env.baseUrl, requireParameter(call.parameters, 'token'))
 }
 
 function endpoint(
   installation: Installation,
   name: Endpoint,
-  does: (call: Call) => Promise<unknown>,
+  does: (call: EndpointCall) => Promise<unknown>,
 ): express.RequestHandler {
   return (req, res) => {
     if (req.method === 'OPTIONS')
@@ -109,20 +109,20 @@ async function answer(
   installation: Installation,
   req: Request,
   res: Response,
-  caller: Caller,
-  does: (call: Call) => Promise<unknown>,
+  origin: CallOrigin,
+  does: (call: EndpointCall) => Promise<unknown>,
 ): Promise<unknown> {
   const parameters = parametersOf(req, await readBytes(req, BodyBytes, FormPace))
   const client = async () => {
-    const app = await clientOf(installation, req, parameters, caller)
+    const app = await clientOf(installation, req, parameters, origin)
     noteCaller(req, res, { kind: 'app', ...app })
     return app
   }
-  return does({ ...installation, parameters, address: caller.address, client })
+  return does({ ...installation, parameters, address: origin.address, client })
 }
 
 /** The parameters of a JSON or form body; empty ones count as absent (RFC 6749 §3.2). Throws `invalid_request`. */
-function parametersOf(req: Request, body: Buffer): Parameters {
+function parametersOf(req: Request, body: Buffer): BodyParameters {
   const type = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   const text = textOf(body)
   if (type === 'application/json') return fromJson(text)
@@ -138,7 +138,7 @@ function textOf(body: Buffer): string {
   }
 }
 
-function fromJson(text: string): Parameters {
+function fromJson(text: string): BodyParameters {
   let body: unknown
   try {
     body = JSON.parse(text)
@@ -147,7 +147,7 @@ function fromJson(text: string): Parameters {
   }
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new OAuthError('invalid_request', 'The body must be a JSON object.')
-  const parameters: Parameters = new Map()
+  const parameters: BodyParameters = new Map()
   for (const [name, value] of Object.entries(body)) {
     if (typeof value === 'string') setText(parameters, name, value)
     else if (known.has(name)) throw new OAuthError('invalid_request', 'Every parameter in the body must be a string.')
@@ -155,8 +155,8 @@ function fromJson(text: string): Parameters {
   return parameters
 }
 
-function fromForm(text: string): Parameters {
-  const parameters: Parameters = new Map()
+function fromForm(text: string): BodyParameters {
+  const parameters: BodyParameters = new Map()
   for (const [name, value] of new URLSearchParams(text)) {
     if (parameters.has(name)) throw new OAuthError('invalid_request', 'A parameter is given twice.')
     setText(parameters, name, value)
@@ -164,7 +164,7 @@ function fromForm(text: string): Parameters {
   return parameters
 }
 
-function setText(parameters: Parameters, name: string, value: string): void {
+function setText(parameters: BodyParameters, name: string, value: string): void {
   if (value.includes('\0') || !value.isWellFormed())
     throw new OAuthError('invalid_request', 'The body contains characters that are not valid text.')
   if (value !== '') parameters.set(name, value)
@@ -174,17 +174,17 @@ function setText(parameters: Parameters, name: string, value: string): void {
 async function clientOf(
   installation: Installation,
   req: Request,
-  parameters: Parameters,
-  caller: Caller,
+  parameters: BodyParameters,
+  origin: CallOrigin,
 ): Promise<Client> {
   const { authorization = '' } = req.headers
   const basic = basicOf(req.headers.authorization)
   const [clientId, secret] = [parameters.get('client_id') ?? null, parameters.get('client_secret') ?? null]
-  if (!basic) return authenticateClient(installation, { clientId, secret }, caller)
+  if (!basic) return authenticateClient(installation, { clientId, secret }, origin)
   const isOther = clientId !== null && basic.clientId !== null && clientId !== basic.clientId
   if (/^basic\b/i.test(authorization) && (secret !== null || isOther))
     throw new OAuthError('invalid_request', 'Send the client secret once: by HTTP Basic or in the body.')
-  return authenticateClient(installation, basic, caller)
+  return authenticateClient(installation, basic, origin)
 }
 
 function basicOf(header: string | undefined): ClientCredentials | null {
@@ -195,7 +195,7 @@ function basicOf(header: string | undefined): ClientCredentials | null {
   return { clientId: decoded(pair.slice(0, colon)), secret: decoded(pair.slice(colon + 1)) }
 }
 
-function demand(parameters: Parameters, name: string): string {
+function requireParameter(parameters: BodyParameters, name: string): string {
   const value = parameters.get(name)
   if (value === undefined) throw new OAuthError('invalid_request', `${name} is missing.`)
   return value

@@ -28,7 +28,7 @@ export class OAuthError extends Error {
 export type ClientCredentials = { clientId: string | null; secret: string | null }
 
 /** Who calls, before it is known: where, and from where. */
-export type Caller = { endpoint: Endpoint; address: string }
+export type CallOrigin = { endpoint: Endpoint; address: string }
 
 /** An endpoint that authenticates clients, by the last step of its path. */
 export type Endpoint = 'token' | 'revoke' | 'introspect'
@@ -47,9 +47,9 @@ export type TokenAnswer = { id: string; cus: null; access_token: string; token_t
 export async function authenticateClient(
   { db, env }: Pick<Installation, 'db' | 'env'>,
   shown: ClientCredentials,
-  caller: Caller,
+  origin: CallOrigin,
 ): Promise<Client> {
-  const { endpoint, address } = caller
+  const { endpoint, address } = origin
   const named: { app: Client | null } = { app: null }
   const client = await boundFailures(db, { perMinute: env.authRateLimit, address }, async () => {
     const app = await clientNamed(db, shown.clientId)
@@ -79,7 +79,7 @@ export async function exchange(db: Db, client: Client, given: Given, address: st
     const redeemed = await redeem(tx, app, given, token)
     if (!redeemed) return refuse(tx, app, given, address)
     const { organisationId, scopes } = redeemed
-    await record(tx, { organisationId, action: 'token.issued', ...deedOf(client), address })
+    await record(tx, { organisationId, action: 'token.issued', ...auditFieldsOf(client), address })
     await noteAttempt(tx, client, { step: 'token', outcome: 'ok', address })
     return {
       id: organisationId,
@@ -142,7 +142,7 @@ async function hasSecret(db: Db, app: Client, secret: string | null): Promise<bo
   return secrets.filter(({ hash }) => sameDigest(hash, given)).length > 0
 }
 
-function deedOf({ id, name }: Client) {
+function auditFieldsOf({ id, name }: Client) {
   return { by: { kind: 'app' as const, id, name }, subject: { id, name } }
 }
 
@@ -155,7 +155,7 @@ async function endGrant(tx: Tx, client: Client, id: string, address: string, det
     .returning({ organisationId: grants.organisationId })
   if (!ended) return
   await removeWebhooksOf(tx, ended.organisationId, [id])
-  await record(tx, { ...ended, action: 'token.revoked', ...deedOf(client), address, detail })
+  await record(tx, { ...ended, action: 'token.revoked', ...auditFieldsOf(client), address, detail })
 }
 
 async function redeem(

@@ -11,7 +11,7 @@ import { Failure } from '../errors.ts'
 const FoundAtMost = 20 // of each kind
 
 /** An organisation as operators list it. */
-export type Listed = {
+export type OrganisationSummary = {
   id: string
   name: string
   createdAt: string
@@ -23,9 +23,13 @@ export type Listed = {
 }
 
 /** A page of all organisations, newest first. Throws `invalid_request` for a cursor that is none. */
-export async function organisationsIn(db: Db, limit: number, cursor: string | undefined): Promise<Page<Listed>> {
+export async function organisationsIn(
+  db: Db,
+  limit: number,
+  cursor: string | undefined,
+): Promise<Page<OrganisationSummary>> {
   const after = positionOf(cursor)
-  const rows = await db.execute<Listed>(sql`
+  const rows = await db.execute<OrganisationSummary>(sql`
     with listed as materialized (
       select * from organisations ${after ? sql`where (created_at, id) < (${after[0]}::timestamptz, ${after[1]}::uuid)` : sql``}
       order by created_at desc, id desc limit ${limit + 1}
@@ -52,19 +56,19 @@ export async function organisationsIn(db: Db, limit: number, cursor: string | un
 }
 
 /** Something that was found, and whose it is; an account belongs to as many organisations as it is listed with. */
-export type Thing = { kind: string; id: string; name: string | null; organisation: Whose | null }
+export type SearchResult = { kind: string; id: string; name: string | null; organisation: OwningOrganisation | null }
 
-type Whose = { id: string; name: string; suspendedAt: string | null }
+type OwningOrganisation = { id: string; name: string; suspendedAt: string | null }
 
 /**
  * What `text` may be: the id of anything, an e-mail address, a part of a name (of an organisation, a person, a channel, a key), an
  * API key or its last four characters. At most 20 of each kind.
  */
-export async function find(db: Db, text: string): Promise<Thing[]> {
+export async function find(db: Db, text: string): Promise<SearchResult[]> {
   const id = sql`id::text = ${text.toLowerCase()}`
   const named = sql`strpos(lower(name), ${text.toLowerCase()}) > 0`
   const key = isApiKey(text) ? sql`key_hash = ${digest(text)}` : sql`last4 = ${text}`
-  const rows = await db.execute<Thing>(sql`
+  const rows = await db.execute<SearchResult>(sql`
     select kind, found.id, found.name, case when o.id is not null then json_build_object('id', o.id, 'name', o.name, 'suspendedAt', o.suspended_at) end as organisation
     from (
       (select 'organisation' as kind, id, name, id as organisation_id from organisations where ${id} or ${named} limit ${FoundAtMost})
@@ -81,8 +85,8 @@ export async function find(db: Db, text: string): Promise<Thing[]> {
       union all (select 'app', id, name, organisation_id from apps where ${id} or ${named} or client_id = ${text} limit ${FoundAtMost})
     ) found left join organisations o on o.id = found.organisation_id
     order by kind, found.name, found.id`)
-  return [...rows].map(({ organisation, ...thing }) => ({
-    ...thing,
+  return [...rows].map(({ organisation, ...result }) => ({
+    ...result,
     organisation: organisation && { ...organisation, suspendedAt: iso(organisation.suspendedAt) },
   }))
 }

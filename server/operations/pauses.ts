@@ -7,11 +7,11 @@ import { type Operator, recordByOperator } from '../access/audit.ts'
 import type { Installation } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
 
-type Here = Pick<Installation, 'db' | 'networks'>
+type PauseContext = Pick<Installation, 'db' | 'networks'>
 
 /** Stop sending within `reach`. Returns since when. Throws `not_found`. */
 export function stopSending(
-  { db, networks }: Here,
+  { db, networks }: PauseContext,
   operator: Operator,
   reach: Reach,
 ): Promise<{ paused: Reach; since: Date }> {
@@ -19,7 +19,7 @@ export function stopSending(
     const channel = await requireReach(tx, networks, reach)
     const since = await pause(tx, reach)
     if (channel && !channel.isPaused)
-      await recordByOperator(tx, operator, { ...deedOn(channel), action: 'channel.paused' })
+      await recordByOperator(tx, operator, { ...auditFieldsOf(channel), action: 'channel.paused' })
     return { paused: reach, since }
   })
 }
@@ -31,7 +31,7 @@ export type Paused = { all: boolean; networks: string[]; channels: number; organ
 export type Resumed = { resumed: Reach; channelsDue: number; stillPaused: Paused; within: 'all' | 'network' | null }
 
 /** Send within `reach` again. Throws `not_found`, and `unprocessable` after a restore that nobody has noticed yet. */
-export function goOnSending({ db, networks }: Here, operator: Operator, reach: Reach): Promise<Resumed> {
+export function goOnSending({ db, networks }: PauseContext, operator: Operator, reach: Reach): Promise<Resumed> {
   return db.transaction(async (tx) => {
     const channel = await requireReach(tx, networks, reach)
     if (reach.scope === 'all') {
@@ -40,7 +40,8 @@ export function goOnSending({ db, networks }: Here, operator: Operator, reach: R
       await putListsRight(tx)
     }
     const channelsDue = await resume(tx, reach)
-    if (channel?.isPaused) await recordByOperator(tx, operator, { ...deedOn(channel), action: 'channel.resumed' })
+    if (channel?.isPaused)
+      await recordByOperator(tx, operator, { ...auditFieldsOf(channel), action: 'channel.resumed' })
     const stillPaused = await pausedIn(tx)
     const isNetworkPaused = channel !== null && stillPaused.networks.includes(channel.network)
     return {
@@ -65,7 +66,7 @@ async function requireNoticed(tx: Tx): Promise<void> {
 
 /** Bound how many posts all workers together send to a network at once; null: by nothing. Throws `not_found`. */
 export function limitNetwork(
-  { db, networks }: Here,
+  { db, networks }: PauseContext,
   network: string,
   atOnce: number | null,
 ): Promise<{ network: string; atOnce: number | null }> {
@@ -78,7 +79,7 @@ export function limitNetwork(
 
 type ChannelFound = { id: string; name: string; network: string; organisationId: string; isPaused: boolean }
 
-function deedOn({ id, name, organisationId }: ChannelFound) {
+function auditFieldsOf({ id, name, organisationId }: ChannelFound) {
   return { organisationId, subject: { id, name } }
 }
 

@@ -39,8 +39,8 @@ export async function createAccountFor(
     if (!options.apiKey) return made
     const name = "Operator's key"
     const { id, key } = await createKey(tx, { organisationId, createdBy: accountId, name, expiresAt: null })
-    const deed = { action: 'key.created', by: atCommandLine, address: null, subject: { id, name } }
-    await record(tx, { organisationId, ...deed, detail: { scopes: defaultScopes } })
+    const event = { action: 'key.created', by: atCommandLine, address: null, subject: { id, name } }
+    await record(tx, { organisationId, ...event, detail: { scopes: defaultScopes } })
     return { ...made, apiKey: key }
   })
 }

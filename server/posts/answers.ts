@@ -27,12 +27,10 @@ const Delivery = z
   })
   .meta({ id: 'Delivery', description: 'One post on one channel.' })
 
-const Override = z
-  .object({ channelId: Id, content: z.string().optional(), mediaIds: z.array(Id).optional() })
-  .meta({
-    id: 'Override',
-    description: 'Another text or other media for one channel. What you leave out comes from the post.',
-  })
+const Override = z.object({ channelId: Id, content: z.string().optional(), mediaIds: z.array(Id).optional() }).meta({
+  id: 'Override',
+  description: 'Another text or other media for one channel. What you leave out comes from the post.',
+})
 
 export const Post = z
   .object({

@@ -50,8 +50,8 @@ export const ListPosts = z.strictObject({
 /** Which posts to count. */
 export const CountPosts = z.strictObject({ status: PostStatuses, to: Instant.optional() })
 
-type Wanted = z.output<typeof ListPosts>
-type List = Omit<Wanted, 'status'> & {
+type ListQuery = z.output<typeof ListPosts>
+type List = Omit<ListQuery, 'status'> & {
   who: Viewer
   statuses: PostStatus[] | null
   sort: Sort
@@ -60,7 +60,7 @@ type List = Omit<Wanted, 'status'> & {
 type Sort = 'date' | 'updatedAt'
 
 /** A page of the organisation's posts that `who` may see. Throws `invalid_request` for a cursor of another sort. */
-export async function listPosts(db: Tx, who: Viewer, wanted: Wanted): Promise<Page<Post>> {
+export async function listPosts(db: Tx, who: Viewer, wanted: ListQuery): Promise<Page<Post>> {
   const sort = wanted.sort ?? (wanted.updatedSince ? 'updatedAt' : 'date')
   const statuses = wanted.status ? [wanted.status].flat() : null
   const list: List = { ...wanted, who, statuses, sort, after: positionOf(wanted.cursor, sort) }

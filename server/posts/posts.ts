@@ -183,10 +183,10 @@ export const posts = router({
 
 type Attempt = z.infer<typeof answers.Attempt>
 
-type Retrying = z.output<typeof PostById> & { channelId?: string }
+type RetryInput = z.output<typeof PostById> & { channelId?: string }
 
 /** Send the failed deliveries of a post again, or only the one on `channelId`. Throws `nothing_to_retry` or `stale_version`. */
-export async function retryPost(tx: Tx, who: Viewer, { id, ifVersions, channelId }: Retrying): Promise<Post> {
+export async function retryPost(tx: Tx, who: Viewer, { id, ifVersions, channelId }: RetryInput): Promise<Post> {
   const found = await lockDeliveries(tx, who.organisationId, id)
   const failed = found.filter(
     (one) => one.state === 'failed' && (channelId === undefined || one.channelId === channelId),
@@ -209,17 +209,17 @@ function staysOn(channelIds: string[]): (override: Override) => boolean {
   return ({ channelId }) => channelIds.includes(channelId)
 }
 
-type Asked = { isDraft: boolean; unchanged: Unchanged }
+type CheckOptions = { isDraft: boolean; unchanged: Unchanged }
 
 /** Throws `unprocessable` with everything that is in the way; returns what it knows by then. */
-async function requirePossible(tx: Tx, who: Viewer, wanted: Wanted, asked: Asked): Promise<Facts> {
+async function requirePossible(tx: Tx, who: Viewer, wanted: Wanted, options: CheckOptions): Promise<Facts> {
   const facts = await loadPostContext(tx, who, wanted)
-  const errors = problemsOf(wanted, facts, asked)
+  const errors = problemsOf(wanted, facts, options)
   if (errors.length > 0) throw new Failure('unprocessable', { errors })
   return facts
 }
 
-function problemsOf(wanted: Wanted, facts: Facts, { isDraft, unchanged }: Asked): KnownFault[] {
+function problemsOf(wanted: Wanted, facts: Facts, { isDraft, unchanged }: CheckOptions): KnownFault[] {
   return isDraft ? missingThings(wanted, facts) : validatePost(wanted, facts, unchanged)
 }
 

@@ -3,7 +3,7 @@ import { callTRPCProcedure, TRPCError } from '@trpc/server'
 import type express from 'express'
 import { credentialIn } from '../access/actor.ts'
 import type { Idempotency, Installation, Upload } from '../access/trpc.ts'
-import type { Journal } from '../api-requests/write.ts'
+import type { RequestRecorder } from '../api-requests/write.ts'
 import { Failure, type KnownFault, problemFrom } from '../errors.ts'
 import { addressOf } from '../http/client-address.ts'
 import { untilGone } from '../http/leaving.ts'
@@ -25,10 +25,10 @@ const exposed =
   'Link, Location, ETag, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id'
 
 /** The public API: one handler for every row of the table. `answer` has the order of checks. Mounted at /public/v1. */
-export function rest(installation: Installation, journal: Journal): express.RequestHandler {
+export function rest(installation: Installation, recorder: RequestRecorder): express.RequestHandler {
   const api = { ...installation, sendDocument: documentAnswer(installation.env) }
   return (req, res) => {
-    noteAtEnd(journal, req, res)
+    noteAtEnd(recorder, req, res)
     setCommonHeaders(res)
     answer(api, req, res).catch((error: unknown) => sendProblem(installation, req, res, error))
   }
@@ -80,7 +80,7 @@ async function refuseKnown(installation: Installation, req: Request, res: Respon
 const CallerGone = 499 // nginx's number for a caller who went away before the answer
 
 // Only of whoever showed a good credential: no other call belongs to an organisation.
-function noteAtEnd(journal: Journal, req: Request, res: Response): void {
+function noteAtEnd(recorder: RequestRecorder, req: Request, res: Response): void {
   const { method, id: requestId } = req
   const at = new Date()
   const start = performance.now()
@@ -95,7 +95,7 @@ function noteAtEnd(journal: Journal, req: Request, res: Response): void {
       durationMs: Math.round(performance.now() - start),
       problem: isAnswered ? (problem ?? null) : null,
     }
-    journal.note(call, isPastLimit === true)
+    recorder.note(call, isPastLimit === true)
   })
 }
 

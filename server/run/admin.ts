@@ -26,7 +26,7 @@ import { typedPassword } from './typed-password.ts'
 
 // The operator's commands: each prints one JSON value on standard output, and nothing else there.
 
-type Work<Said> = (installation: Installation) => Promise<Said>
+type Work<Result> = (installation: Installation) => Promise<Result>
 
 const PasswordStdin = 'read the password from standard input (the default, unless it is a terminal)'
 const PasswordArgument = 'the password: others on this machine can see it, so use standard input instead'
@@ -190,12 +190,12 @@ function wholeNumber(name: string, typed: string, orElse = ''): number {
  * Run one command on the installation; its result, or its failure, is the only thing that is printed. The process exits
  * with 1 when it failed, or `isGood` says that what it found is not.
  */
-async function perform<Said>(command: Work<Said>, isGood: (said: Said) => boolean = () => true): Promise<void> {
+async function perform<Result>(command: Work<Result>, isGood: (result: Result) => boolean = () => true): Promise<void> {
   for (const sentence of misspeltSettings()) print(sentence, process.stderr)
   try {
-    const said = await onInstallation(readEnv(), command)
-    await printResult(`${JSON.stringify(said, null, 2)}\n`)
-    if (!isGood(said)) process.exitCode = 1
+    const result = await onInstallation(readEnv(), command)
+    await printResult(`${JSON.stringify(result, null, 2)}\n`)
+    if (!isGood(result)) process.exitCode = 1
   } catch (error) {
     process.exitCode = 1
     print(explain(error), process.stderr)
@@ -214,7 +214,7 @@ async function printResult(text: string): Promise<void> {
 }
 
 // Only these commands may start the embedded database by themselves, and stop it again.
-async function onInstallation<Said>(env: Env, command: Work<Said>): Promise<Said> {
+async function onInstallation<Result>(env: Env, command: Work<Result>): Promise<Result> {
   try {
     return await onRunning(env, command)
   } catch (error) {
@@ -229,7 +229,7 @@ async function onInstallation<Said>(env: Env, command: Work<Said>): Promise<Said
   }
 }
 
-async function onRunning<Said>(env: Env, command: Work<Said>): Promise<Said> {
+async function onRunning<Result>(env: Env, command: Work<Result>): Promise<Result> {
   const { installation, end } = await install(env, 'admin')
   try {
     if (!(await isMigrated(installation.db)))

@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { Prober } from '../../db/prober.ts'
 import { mintToken } from '../access/secrets.ts'
 import type { Installation } from '../access/trpc.ts'
-import type { Journal } from '../api-requests/write.ts'
+import type { RequestRecorder } from '../api-requests/write.ts'
 import { Failure, problemFrom } from '../errors.ts'
 import { warnOfProxy } from '../http/client-address.ts'
 import { requestLog } from '../http/request-log.ts'
@@ -21,7 +21,7 @@ import { boundWaiting } from './waiting.ts'
 /** What the process tells the app beside the installation. `build` is Remix's, imported by its path at run time. */
 export type Serving = {
   installation: Installation
-  journal: Journal
+  recorder: RequestRecorder
   log: Logger
   build: RemixBuild
   publicDir: string // static files: `build/` in it never changes under a name
@@ -33,7 +33,7 @@ export type Serving = {
 
 /** The whole web process as an Express app: health, public API, files, pages, in this order. */
 export function createApp(serving: Serving): express.Express {
-  const { installation, journal, log, publicDir, metrics, prober } = serving
+  const { installation, recorder, log, publicDir, metrics, prober } = serving
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', installation.env.trustProxy)
@@ -48,7 +48,7 @@ export function createApp(serving: Serving): express.Express {
   app.use(refuseWhileDraining(serving))
   app.use(boundWaiting(prober, (req, res) => sendUnavailable(installation, req, res)))
   app.use(requireHost(installation))
-  app.use('/public/v1', rest(installation, journal))
+  app.use('/public/v1', rest(installation, recorder))
   app.use(oauthEndpoints(installation))
   app.use(requirePageRequest)
   app.get('/files/:key', (req, res, next) => void sendFile(installation, req, res).catch(next))

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import type express from 'express'
 import { FileNotFound, type Files, type Range } from '../../db/files/files.ts'
-import type { Actor } from '../access/actor.ts'
+import type { MemberActor } from '../access/actor.ts'
 import { type Installation, requireScope } from '../access/trpc.ts'
 import { Failure, problemFrom } from '../errors.ts'
 import { addressOf } from '../http/client-address.ts'
@@ -12,7 +12,6 @@ import { beginUpload } from '../media/uploads.ts'
 import { apiFor } from '../router.ts'
 
 type Response = express.Response
-type Member = Extract<Actor, { kind: 'member' }>
 
 const types: Record<string, string> = {
   jpg: 'image/jpeg',
@@ -95,7 +94,7 @@ function rangeOf(req: express.Request, bytes: number): Range | 'outside' | null 
 /** Take in one file of the composer (multipart, `file`). Answers `{ media }`, or `{ problem }` with a sentence for the person. */
 export async function takeFile(
   installation: Installation,
-  member: Member | null,
+  member: MemberActor | null,
   req: express.Request,
   res: Response,
 ): Promise<void> {

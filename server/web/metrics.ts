@@ -6,8 +6,8 @@ import { stateOf } from '../http/request-state.ts'
 import { Prefix, routes } from '../rest/routes.ts'
 
 /** Remix's table of its routes, by their ids. */
-type Page = { id: string; parentId?: string; path?: string; index?: boolean; module?: { action?: unknown } }
-type PageRoutes = Record<string, Page | undefined>
+type PageRoute = { id: string; parentId?: string; path?: string; index?: boolean; module?: { action?: unknown } }
+type PageRoutes = Record<string, PageRoute | undefined>
 type Tree = Parameters<typeof matchRoutes>[0]
 
 /** `watch` is Express' middleware; it comes first. What is no Express route of its own says its name in the request's state. */
@@ -74,7 +74,7 @@ function ofPages(pages: PageRoutes): MethodAndRoute[] {
   })
 }
 
-function patternOf({ path, parentId }: Page, pages: PageRoutes): string {
+function patternOf({ path, parentId }: PageRoute, pages: PageRoutes): string {
   const parent = parentId === undefined ? undefined : pages[parentId]
   return [parent ? patternOf(parent, pages) : '', path ?? ''].filter(Boolean).join('/')
 }

@@ -1,6 +1,6 @@
 import { createRequestHandler } from '@remix-run/node'
 import type express from 'express'
-import { type Actor, memberOf } from '../access/actor.ts'
+import { type MemberActor, memberOf } from '../access/actor.ts'
 import type { Installation } from '../access/trpc.ts'
 import { openGuides } from '../guides/guides.ts'
 import { addressOf } from '../http/client-address.ts'
@@ -75,16 +75,14 @@ async function boundsOf(installation: Installation, req: express.Request, res: e
   return { bytes: PictureBytes, pace: PicturePace, temporary: () => installation.files.temporary() }
 }
 
-type Member = Extract<Actor, { kind: 'member' }>
-
 /** Who is signed in, by the session's cookie. */
 export async function memberIn(
   { db, env }: Installation,
   req: express.Request,
   res: express.Response,
-): Promise<Member | null> {
+): Promise<MemberActor | null> {
   const token = sessionCookie(env.appUrl).read(req.headers.cookie ?? '')
-  const member = token ? ((await memberOf(db, token)) as Member | null) : null
+  const member = token ? await memberOf(db, token) : null
   if (member) noteCaller(req, res, member)
   return member
 }

@@ -8,7 +8,7 @@ import { emitTestEvent } from '../../jobs/ledger/events.ts'
 import { callWebhooks } from '../../jobs/ledger/wake-ups.ts'
 import { endWaiting, secretPlace } from '../../jobs/webhooks/deliver.ts'
 import type { Actor } from '../access/actor.ts'
-import { recordBy } from '../access/audit.ts'
+import { type AuditSource, recordBy } from '../access/audit.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { mintWebhookSecret } from '../access/secrets.ts'
 import { needs, requireScope, router } from '../access/trpc.ts'
@@ -103,12 +103,12 @@ export const webhooks = router({
           .where(isIt(actor, id))
           .returning()
         if (switched === 'OFF') await endWaiting(tx, actor.organisationId, id)
-        const deeds = [
+        const actions = [
           ...(isMoved || wanted.events || wanted.description !== undefined ? ['webhook.updated'] : []),
           ...(switched ? [`webhook.switched_${switched === 'OFF' ? 'off' : 'on'}`] : []),
         ]
-        for (const deed of deeds)
-          await note(tx, deed, { actor, address }, row!, isMoved ? { formerUrl: before.url } : {})
+        for (const action of actions)
+          await note(tx, action, { actor, address }, row!, isMoved ? { formerUrl: before.url } : {})
         return showWebhook(row!)
       })
     }),
@@ -253,11 +253,9 @@ async function hurry(tx: Tx, actor: Actor, id: string): Promise<void> {
   await tx.update(webhooksTable).set({ notBefore: null }).where(isIt(actor, id))
 }
 
-type Doing = { actor: Actor; address: string }
-
-function note(tx: Tx, action: string, doing: Doing, row: WebhookRow, more = {}): Promise<void> {
+function note(tx: Tx, action: string, source: AuditSource, row: WebhookRow, more = {}): Promise<void> {
   const { id, url, events } = row
-  return recordBy(tx, doing, { action, subject: { id, name: url }, detail: { events, ...more } })
+  return recordBy(tx, source, { action, subject: { id, name: url }, detail: { events, ...more } })
 }
 
 function statusOf({ offSince }: WebhookRow): Webhook['status'] {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { fairTurns } from '../../../server/access/concurrency.ts'
+import { limitPerOrganisation } from '../../../server/access/concurrency.ts'
 
 /** Work that says when it begins and ends when it is told to. */
 function work() {
@@ -21,7 +21,7 @@ function work() {
 
 test('an organisation has one place at a time, however many there are, and the next goes to who waits longest', async () => {
   const { began, piece, end, settled } = work()
-  const inTurn = fairTurns(2, 20)
+  const inTurn = limitPerOrganisation(2, 20)
   for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) void inTurn(name[0]!, piece(name))
   await settled()
   expect(began).toEqual(['a1', 'b1'])
@@ -35,7 +35,7 @@ test('an organisation has one place at a time, however many there are, and the n
 
 test('past the bound an organisation is told to come again, and others are not', async () => {
   const { began, piece, end } = work()
-  const inTurn = fairTurns(1, 2)
+  const inTurn = limitPerOrganisation(1, 2)
   for (const name of ['a1', 'a2', 'a3']) void inTurn('a', piece(name))
   await expect(inTurn('a', piece('a4'))).rejects.toMatchObject({ failure: 'rate_limited', retryAfterSeconds: 10 })
   void inTurn('b', piece('b1'))
@@ -46,7 +46,7 @@ test('past the bound an organisation is told to come again, and others are not',
 
 test('work that fails gives its place on', async () => {
   const { began, piece, end } = work()
-  const inTurn = fairTurns(1, 2)
+  const inTurn = limitPerOrganisation(1, 2)
   const failed = inTurn('a', () => Promise.reject(new Error('no')))
   const next = inTurn('b', piece('b1'))
   await expect(failed).rejects.toThrow('no')

@@ -7,7 +7,7 @@ import { apiRequests } from '../../../db/schema/api.ts'
 import { accessTokens, apps, grants } from '../../../db/schema/oauth.ts'
 import { digest, mintAccessToken } from '../../../server/access/secrets.ts'
 import { createKey } from '../../../server/accounts/api-keys.ts'
-import { type ApiRequestRow, openJournal } from '../../../server/api-requests/write.ts'
+import { type ApiRequestRow, startRequestRecorder } from '../../../server/api-requests/write.ts'
 import { problemFrom } from '../../../server/errors.ts'
 import type { Api } from '../../../server/router.ts'
 import { anOrganisation } from '../../builders.ts'
@@ -250,17 +250,17 @@ const keptIn = async (name: string) => {
 
 test('of more than 5,000 that wait the oldest go, with one warning, and the rest is written at once', async () => {
   const said: string[] = []
-  const journal = openJournal(w.db, pino({}, { write: (line: string) => said.push(line) }))
-  for (let n = 0; n < 5100; n++) journal.note(aCall(`many ${n}`))
-  await journal.end()
+  const recorder = startRequestRecorder(w.db, pino({}, { write: (line: string) => said.push(line) }))
+  for (let n = 0; n < 5100; n++) recorder.note(aCall(`many ${n}`))
+  await recorder.end()
   const kept = await keptIn('many')
   expect([kept.length, kept[0]]).toEqual([5000, 100])
   expect(said.filter((line) => line.includes('the oldest go'))).toHaveLength(1)
 })
 
 test('of calls that a credential is refused for being too many, one a second is kept', async () => {
-  const journal = openJournal(w.db, pino({ level: 'silent' }))
-  for (let n = 0; n < 50; n++) journal.note(aCall(`loop ${n}`, n < 10 ? null : 'rate_limited'))
-  await journal.end()
+  const recorder = startRequestRecorder(w.db, pino({ level: 'silent' }))
+  for (let n = 0; n < 50; n++) recorder.note(aCall(`loop ${n}`, n < 10 ? null : 'rate_limited'))
+  await recorder.end()
   expect(await keptIn('loop')).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
 })

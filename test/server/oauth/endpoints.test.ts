@@ -182,7 +182,7 @@ test.each(['token', 'revoke', 'introspect'])(
     const log = pino({ level: 'silent' })
     const serving = {
       installation: f.installation,
-      journal: { note: () => {}, end: async () => {} },
+      recorder: { note: () => {}, end: async () => {} },
       log,
       build: {} as never,
       publicDir: '/none',
