@@ -62,11 +62,8 @@ async function main(): Promise<void> {
   if (env.compilerOrigin) await broadcastDevReady(build, env.compilerOrigin) // and open pages load themselves again
   const stop = async () => {
     if (phase !== 'serving') return
-    log.info('web drains')
-    setTimeout(() => process.exit(1), StopAtMostMs) // whatever hangs: the database, or a pool on it
     phase = 'leaving'
-    await untilLeft(server)
-    await close(server, () => {
+    await drain(server, log, () => {
       phase = 'closing'
     })
     await recorder.end()
@@ -95,6 +92,14 @@ function giveUp(log: Logger): void {
 async function listenForMetrics(place: Place, { registry }: WebMetrics, log: Logger): Promise<void> {
   const server = await serveMetrics(place, registry)
   log.info({ address: server.address() }, 'metrics are served')
+}
+
+/** Answer what is under way and close the server; `refuse` is called when new requests are no longer answered. */
+async function drain(server: Server, log: Logger, refuse: () => void): Promise<void> {
+  log.info('web drains')
+  setTimeout(() => process.exit(1), StopAtMostMs) // whatever hangs: the database, or a pool on it
+  await untilLeft(server)
+  await close(server, refuse)
 }
 
 // Who was sent here by a proxy must not meet a closed door: it hears first that this process leaves.

@@ -23,7 +23,11 @@ export async function record(
   { organisationId, action, by, address, subject, detail = {} }: AuditEvent,
 ): Promise<void> {
   await tx.insert(activityTable).values({
-    ...{ organisationId, action, address, outcome: 'ok', detail },
+    organisationId,
+    action,
+    address,
+    outcome: 'ok',
+    detail,
     at: sql`clock_timestamp()`, // not the transaction's beginning: of two that waited for one lock, the later deed is later
     actorKind: by.kind,
     actorId: by.id,

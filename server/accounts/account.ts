@@ -68,7 +68,14 @@ export const account = router({
       .orderBy(organisations.name, organisations.id)
     const { id, name, email, timeZone, organisationId, isSuspended, role } = actor
     return {
-      ...{ id, name, email, timeZone, organisationId, isSuspended, role, organisations: theirs },
+      id,
+      name,
+      email,
+      timeZone,
+      organisationId,
+      isSuspended,
+      role,
+      organisations: theirs,
       isOperator: isOperator(env, email),
     }
   }),

@@ -62,9 +62,17 @@ export function startRequestRecorder(db: Db, log: Logger): RequestRecorder {
 // One parameter, whatever the number of rows: each number would be a statement of its own, and be prepared.
 async function insert(db: Db, calls: ApiRequestRow[]): Promise<void> {
   const rows = calls.map((call) => ({
-    ...{ id: uuidv7(), organisation_id: call.organisationId, at: call.at, request_id: call.requestId },
-    ...{ method: call.method, path: call.path, status: call.status, duration_ms: call.durationMs },
-    ...{ credential_kind: call.credentialKind, credential_id: call.credentialId, credential_name: call.credentialName },
+    id: uuidv7(),
+    organisation_id: call.organisationId,
+    at: call.at,
+    request_id: call.requestId,
+    method: call.method,
+    path: call.path,
+    status: call.status,
+    duration_ms: call.durationMs,
+    credential_kind: call.credentialKind,
+    credential_id: call.credentialId,
+    credential_name: call.credentialName,
     problem: call.problem,
   }))
   await db.execute(sql`

@@ -1,9 +1,8 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
-import type { Db, Tx } from '../../db/client.ts'
+import type { Db } from '../../db/client.ts'
 import { channels as channelsTable, connectFlows } from '../../db/schema/channels.ts'
 import { open, seal } from '../../db/sealed.ts'
-import { endLater, leaveWhileConnecting, opened, recordLeft } from '../../jobs/channels/revocations.ts'
-import { times } from '../../jobs/durations.ts'
+import { leaveWhileConnecting } from '../../jobs/channels/revocations.ts'
 import {
   type Channel,
   type ChannelRow,
@@ -11,28 +10,19 @@ import {
   channelStatus,
   showChannel,
 } from '../../jobs/ledger/channel-view.ts'
-import { emitChannelEvent } from '../../jobs/ledger/events.ts'
 import { iso } from '../../jobs/ledger/post-view.ts'
-import { cancelUnsent, holdUnsent, lookOnceMore, releaseHeld } from '../../jobs/ledger/user-actions.ts'
-import {
-  type ConnectAccess,
-  ConnectError,
-  type ConnectedAccount,
-  type Credential,
-  type Network,
-} from '../../jobs/networks/network.ts'
-import { isAsked } from '../../jobs/publish/looks.ts'
-import { credentialPlace } from '../../jobs/publish/network-session.ts'
+import { cancelUnsent, holdUnsent } from '../../jobs/ledger/user-actions.ts'
+import { type ConnectAccess, ConnectError, type Network } from '../../jobs/networks/network.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { digest, mintToken } from '../access/secrets.ts'
 import { type Installation, needs, owner, router } from '../access/trpc.ts'
-import { reachesChannel, type Viewer } from '../access/visibility.ts'
+import { reachesChannel } from '../access/visibility.ts'
 import { Failure, type KnownFault } from '../errors.ts'
 import { ById } from '../forms.ts'
-import { copyPicture } from './account-picture.ts'
 import { registrationsOf } from './client-registrations.ts'
 import { ConnectChannel, Disconnect, FinishConnect, ListChannels } from './forms.ts'
 import { type ChannelCounts, countsOf, knownOf } from './reconnecting.ts'
+import { readChannel, storeChannel } from './rows.ts'
 
 const FlowMinutes = 30
 
@@ -144,87 +134,6 @@ export const channels = router({
   ),
 })
 
-/** Store an account that was just connected: a new channel, or the one of the same account revived, what it held sent. */
-export async function storeChannel(
-  ctx: Pick<Installation, 'db' | 'env' | 'ring' | 'files' | 'outbound' | 'networks'> & { organisationId: string },
-  network: string,
-  account: ConnectedAccount,
-  expectedId: string | null,
-): Promise<Channel> {
-  const { organisationId } = ctx
-  const pictureKey = await copyPicture(ctx, account.pictureUrl, ctx.organisationId)
-  const { remoteAccount, name, handle, url, limits } = account
-  const shown = { name, handle, url, limits, status: 'active' as const, pausedUntil: null, connectedAt: sql`now()` }
-  const id = await ctx.db.transaction(async (tx) => {
-    const former = await credentialOf(tx, { organisationId, network, remoteAccount })
-    const [row] = await tx
-      .insert(channelsTable)
-      .values({ organisationId, network, remoteAccount, ...shown, pictureKey })
-      .onConflictDoUpdate({
-        target: [channelsTable.organisationId, channelsTable.network, channelsTable.remoteAccount],
-        set: {
-          ...shown,
-          ...(pictureKey ? { pictureKey } : {}),
-          credentialVersion: sql`${channelsTable.credentialVersion} + 1`,
-        },
-      })
-      .returning({ id: channelsTable.id })
-    const id = row!.id
-    if (expectedId && expectedId !== id)
-      throw new Failure('connect_failed', {
-        detail:
-          "You signed in to a different account than this channel's. Sign in to the right one, or connect this one as a new channel.",
-      })
-    const credential = seal(
-      ctx.ring,
-      credentialPlace({ channelId: id, organisationId }),
-      JSON.stringify(account.credential),
-    )
-    const page = url ?? ctx.networks[network]?.pageOf?.(id) ?? null
-    await tx.update(channelsTable).set({ credential, url: page }).where(eq(channelsTable.id, id))
-    if (former) await endFormer(tx, ctx, { channelId: id, network, name }, { former, current: account.credential })
-    await releaseHeld(tx, times, organisationId, id)
-    if (isAsked(ctx, network)) await lookOnceMore(tx, organisationId, id)
-    await emitChannelEvent(tx, organisationId, id, 'channel.connected')
-    return id
-  })
-  return readChannel(ctx, id)
-}
-
-async function credentialOf(
-  tx: Tx,
-  { organisationId, network, remoteAccount }: { organisationId: string; network: string; remoteAccount: string },
-): Promise<Uint8Array | null> {
-  const [channel] = await tx
-    .select({ credential: channelsTable.credential })
-    .from(channelsTable)
-    .where(
-      and(
-        eq(channelsTable.organisationId, organisationId),
-        eq(channelsTable.network, network),
-        eq(channelsTable.remoteAccount, remoteAccount),
-      ),
-    )
-    .for('no key update')
-  return channel?.credential ?? null
-}
-
-// Not at once: what is being sent or looked for with it comes to its end first.
-async function endFormer(
-  tx: Tx,
-  { ring, networks, organisationId }: Pick<Installation, 'ring' | 'networks'> & { organisationId: string },
-  { channelId, network, name }: { channelId: string; network: string; name: string },
-  { former, current }: { former: Uint8Array; current: Credential },
-): Promise<void> {
-  const channel = { organisationId, channelId }
-  const credential = opened(ring, channel, former)
-  const { revoking } = networks[network] ?? {}
-  if (!revoking) return
-  if (!credential) return recordLeft(tx, { ...channel, name })
-  if (revoking.isSame(credential, current)) return
-  await endLater(tx, ring, channel, former, times.lookLeaseMs)
-}
-
 /** The network's own id of a channel's account. Throws `not_found`. */
 async function accountOf(db: Db, organisationId: string, id: string): Promise<string> {
   const [row] = await db
@@ -233,18 +142,6 @@ async function accountOf(db: Db, organisationId: string, id: string): Promise<st
     .where(and(eq(channelsTable.id, id), eq(channelsTable.organisationId, organisationId)))
   if (!row) throw new Failure('not_found')
   return row.account
-}
-
-async function readChannel(
-  { db, env, organisationId, actor }: Pick<Installation, 'db' | 'env'> & { organisationId: string; actor?: Viewer },
-  id: string,
-): Promise<Channel> {
-  const [row] = await db.execute<ChannelRow>(
-    sql`select ${channelColumns} from channels c where c.id = ${id} and c.organisation_id = ${organisationId}
-      and ${actor ? reachesChannel(actor, sql`c.id`) : sql`true`}`,
-  )
-  if (!row) throw new Failure('not_found')
-  return showChannel(row, env.appUrl)
 }
 
 async function beginFlow(

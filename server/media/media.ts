@@ -263,7 +263,14 @@ async function keysOf(db: Db | Tx, organisationId: string, sha256: string): Prom
 function showMedia(row: typeof mediaTable.$inferSelect, appUrl: string): Media {
   const { id, kind, mime, bytes, width, height, durationMs, alt, sha256 } = row
   return {
-    ...{ id, kind, mime, bytes, width, height, durationMs, alt },
+    id,
+    kind,
+    mime,
+    bytes,
+    width,
+    height,
+    durationMs,
+    alt,
     url: `${appUrl}/files/${row.fileKey}`,
     thumbnailUrl: row.thumbnailKey && `${appUrl}/files/${row.thumbnailKey}`,
     sha256,

@@ -80,7 +80,8 @@ export const apps = router({
         .where(and(eq(appsTable.id, id), eq(appsTable.organisationId, organisationId)))
         .returning()
       const detail = {
-        ...{ redirectUris: change.redirectUris, formerRedirectUris: before.redirectUris },
+        redirectUris: change.redirectUris,
+        formerRedirectUris: before.redirectUris,
         formerName: before.name,
       }
       await recordBy(tx, ctx, { action: 'app.updated', subject: { id, name: change.name }, detail })

@@ -177,7 +177,11 @@ function keep(
     const { organisationId } = app
     await tx.insert(authorizationRequests).values({
       ...request,
-      ...{ id, organisationId, appId: app.id, sessionId, tokenHash: digest(token) },
+      id,
+      organisationId,
+      appId: app.id,
+      sessionId,
+      tokenHash: digest(token),
       state: request.state === null ? null : seal(ctx.ring, placeOf('state', id, organisationId), request.state),
       expiresAt: sql`now() + ${RequestMinutes} * interval '1 minute'`,
     })

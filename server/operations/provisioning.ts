@@ -8,7 +8,7 @@ import { accountByEmail, createAccount, createOrganisation, namesOf, setPassword
 import { createKey } from '../accounts/api-keys.ts'
 import { SignUp } from '../accounts/forms.ts'
 import { requireHardToGuess } from '../accounts/passwords.ts'
-import { storeChannel } from '../channels/channels.ts'
+import { storeChannel } from '../channels/rows.ts'
 import { Failure } from '../errors.ts'
 
 // What operators make for others: accounts, organisations, channels.

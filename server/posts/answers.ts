@@ -14,10 +14,7 @@ const Delivery = z
   .object({
     channelId: Id,
     network: z.string(),
-    status: z.enum([
-      ...['DRAFT', 'SCHEDULED', 'PUBLISHING', 'HELD'],
-      ...['PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED'],
-    ] as ['DRAFT', 'SCHEDULED', 'PUBLISHING', 'HELD', 'PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED']),
+    status: z.enum(['DRAFT', 'SCHEDULED', 'PUBLISHING', 'HELD', 'PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED']),
     remoteId: z.string().nullable().meta({ description: 'The network’s id of the post, if it gives one.' }),
     url: z.string().nullable().meta({ description: 'Where the post can be read.' }),
     publishedAt: Instant.nullable().meta({ description: 'When it was sent. Its attempts say how we know.' }),

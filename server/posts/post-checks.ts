@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
 import type { ChannelLimits } from '../../db/schema/channels.ts'
 import type { Override } from '../../jobs/ledger/post-view.ts'
-import { excessOf, lengthOf } from '../../jobs/networks/text.ts'
+import { excessOf } from '../../jobs/networks/text.ts'
 import { reachesChannel, reachesMedia, type Viewer } from '../access/visibility.ts'
 import type { FaultCode } from '../error-catalogue.ts'
 import type { KnownFault } from '../errors.ts'
@@ -141,7 +141,9 @@ function connectionFaults({ status }: ChannelFacts, on: string, path: string): K
 function textFaults({ name, limits }: ChannelFacts, { content, contentPath }: Part): KnownFault[] {
   const excess = excessOf(limits, content)
   if (!excess) return []
-  const message = `${counted(excess.by, excess.unit)} too long for ${name}. The limit is ${counted(limits.textLength, limits.textUnit)}, and this text has ${lengthOf(limits, content)}.`
+  const { by, unit } = excess
+  const limit = unit === 'bytes' ? limits.textBytes! : limits.textLength // excessOf names bytes only where they are bounded
+  const message = `${counted(by, unit)} too long for ${name}. The limit is ${counted(limit, unit)}, and this text has ${limit + by}.`
   return [{ path: contentPath, code: 'content_too_long', message }]
 }
 

@@ -74,11 +74,11 @@ export const posts = router({
         }
         requireComplete(type, wanted)
         const isSameType = type === before.type
-        const keepsHour = isSameType && input.date === undefined
+        const keepsDueTime = isSameType && input.date === undefined
         const goesNow = type === 'now' && !isSameType
         const { now, channels } = await requirePossible(tx, actor, wanted, {
           isDraft: type === 'draft',
-          unchanged: { date: keepsHour || goesNow, onChannels: isSameType ? before.channelIds : [] },
+          unchanged: { date: keepsDueTime || goesNow, onChannels: isSameType ? before.channelIds : [] },
         })
         if (goesNow) wanted.date = now
         await tx
@@ -93,7 +93,7 @@ export const posts = router({
           wanted,
           found,
           channels,
-          keepsHour,
+          keepsDueTime,
         })
         return emitPostEvent(tx, { organisationId, postId: input.id }, 'post.updated')
       }),

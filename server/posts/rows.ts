@@ -91,41 +91,30 @@ function isoOf(date: Date | null): string | null {
   return date?.toISOString() ?? null
 }
 
-/** Bring a post's deliveries to what is wanted: channels left out leave, new ones come, the others get the new hour, unless `keepsHour`. */
-export async function changeDeliveries(
-  tx: Tx,
-  networks: Networks,
-  change: {
-    organisationId: string
-    postId: string
-    type: Post['type']
-    wanted: Wanted
-    found: Found[]
-    channels: Facts['channels']
-    keepsHour: boolean
-  },
-): Promise<void> {
-  const { organisationId, postId, type, wanted, found, channels, keepsHour } = change
+type DeliveryChange = {
+  organisationId: string
+  postId: string
+  type: Post['type']
+  wanted: Wanted
+  found: Found[]
+  channels: Facts['channels']
+  keepsDueTime: boolean
+}
+
+/**
+ * Change a post's deliveries to those wanted: remove the channels left out, add the new ones, and give the others the new
+ * due time, unless `keepsDueTime`.
+ */
+export async function changeDeliveries(tx: Tx, networks: Networks, change: DeliveryChange): Promise<void> {
+  const { organisationId, postId, type, wanted, found, channels, keepsDueTime } = change
   const to = { state: type === 'draft' ? 'draft' : 'scheduled', dueAt: wanted.date } as const
   const leaving = found.filter(
     ({ channelId, state }) => !wanted.channelIds.includes(channelId) && state !== 'cancelled',
   )
   const staying = found.filter(({ channelId }) => wanted.channelIds.includes(channelId))
-  await cancel(tx, leaving)
-  await tx.delete(deliveries).where(
-    and(
-      eq(deliveries.postId, postId),
-      eq(deliveries.state, 'cancelled'),
-      eq(deliveries.attemptNo, 0),
-      eq(deliveries.organisationId, organisationId),
-      inArray(
-        deliveries.id,
-        leaving.map(({ id }) => id),
-      ),
-    ),
-  )
+  await removeDeliveries(tx, change, leaving)
   const named = (isBack: boolean) => staying.filter(({ state }) => (state === 'cancelled') === isBack)
-  await reschedule(tx, named(false), keepsHour ? { state: to.state } : to)
+  await reschedule(tx, named(false), keepsDueTime ? { state: to.state } : to)
   await reschedule(tx, named(true), to)
   const channelIds = wanted.channelIds.filter((id) => !found.some(({ channelId }) => channelId === id))
   if (channelIds.length > 0) {
@@ -140,6 +129,27 @@ export async function changeDeliveries(
     await tx.execute(sql`with made as ${made}, ${wakingAtDue(sql`made`)} select from woken`)
   }
   await arrange(tx, organisationId, postId, wanted)
+}
+
+// Those that were never attempted go; the others stay as cancelled, with their attempts.
+async function removeDeliveries(
+  tx: Tx,
+  { organisationId, postId }: Pick<DeliveryChange, 'organisationId' | 'postId'>,
+  leaving: Found[],
+): Promise<void> {
+  await cancel(tx, leaving)
+  await tx.delete(deliveries).where(
+    and(
+      eq(deliveries.postId, postId),
+      eq(deliveries.state, 'cancelled'),
+      eq(deliveries.attemptNo, 0),
+      eq(deliveries.organisationId, organisationId),
+      inArray(
+        deliveries.id,
+        leaving.map(({ id }) => id),
+      ),
+    ),
+  )
 }
 
 /** Give a post's deliveries the order in which their channels are named, and what they have of their own. */

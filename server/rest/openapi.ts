@@ -122,12 +122,17 @@ function operation(route: Route, schemas: Schemas): Json {
 }
 
 const idempotencyKey = {
-  ...{ name: 'Idempotency-Key', in: 'header', schema: { type: 'string', minLength: 1, maxLength: 255 } },
+  name: 'Idempotency-Key',
+  in: 'header',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
   description:
     'Send the same key and body again within 24 hours, and you get the first response. Nothing is done twice.',
 }
 const ifMatch = {
-  ...{ name: 'If-Match', in: 'header', schema: { type: 'string' }, example: '"3"' },
+  name: 'If-Match',
+  in: 'header',
+  schema: { type: 'string' },
+  example: '"3"',
   description: 'Do this only if the post still has this version. `*` means any version.',
 }
 
@@ -223,7 +228,9 @@ function bodyOf({ body, takes, example }: Route, schema: Schema, schemas: Schema
 
 function queryOf({ properties = {}, required = [] }: Schema): Json[] {
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    ...{ name, in: 'query', required: required.includes(name) && !('default' in schema) },
+    name,
+    in: 'query',
+    required: required.includes(name) && !('default' in schema),
     ...(description ? { description } : {}),
     ...(schema.anyOf?.some(({ type }) => type === 'array') ? { style: 'form', explode: false } : {}), // with commas
     schema,

@@ -113,9 +113,18 @@ function endpoint({ baseUrl, schemas }: Site, method: string, path: string, oper
   const schema = Object.values(requestBody?.content ?? {})[0]?.schema
   const answered = Object.entries(responses).find(([status]) => status.startsWith('2'))
   return {
-    ...{ id, method: method.toUpperCase(), path, title, about, group: tags[0]! },
+    id,
+    method: method.toUpperCase(),
+    path,
+    title,
+    about,
+    group: tags[0]!,
     parameters: parameters.map(({ name, in: where, required = false, description, schema }) => ({
-      ...{ name, where, isRequired: required, type: typeOf(schema), about: description ?? boundOf(schema) },
+      name,
+      where,
+      isRequired: required,
+      type: typeOf(schema),
+      about: description ?? boundOf(schema),
     })),
     bodies: schema ? formsOf(schema, schemas).map((form) => fieldsOf(schemas[nameIn(form)] ?? form)) : [],
     answer: answerOf(answered?.[0] ?? '', Object.values(answered?.[1].content ?? {})[0]?.schema, schemas),
@@ -131,7 +140,10 @@ function endpoint({ baseUrl, schemas }: Site, method: string, path: string, oper
 
 function fieldsOf({ properties = {}, required = [] }: Schema): Field[] {
   return Object.entries(properties).map(([name, schema]) => ({
-    ...{ name, where: 'body', type: typeOf(schema), isRequired: required.includes(name) },
+    name,
+    where: 'body',
+    type: typeOf(schema),
+    isRequired: required.includes(name),
     about: schema.description ?? boundOf(schema),
   }))
 }

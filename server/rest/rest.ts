@@ -89,8 +89,14 @@ function noteAtEnd(recorder: RequestRecorder, req: Request, res: Response): void
     if (!actor) return
     const isAnswered = res.writableFinished
     const call = {
-      ...{ organisationId: actor.organisationId, at, requestId: String(requestId), method, path: pathAsSent(req) },
-      ...{ credentialKind: actor.kind, credentialId: actor.id, credentialName: actor.name },
+      organisationId: actor.organisationId,
+      at,
+      requestId: String(requestId),
+      method,
+      path: pathAsSent(req),
+      credentialKind: actor.kind,
+      credentialId: actor.id,
+      credentialName: actor.name,
       status: isAnswered ? res.statusCode : CallerGone,
       durationMs: Math.round(performance.now() - start),
       problem: isAnswered ? (problem ?? null) : null,

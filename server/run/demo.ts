@@ -11,7 +11,7 @@ import { hashPassword, mintName } from '../access/secrets.ts'
 import type { Installation } from '../access/trpc.ts'
 import { accountByEmail, createAccount, createOrganisation, setPassword } from '../accounts/account.ts'
 import { createKey } from '../accounts/api-keys.ts'
-import { storeChannel } from '../channels/channels.ts'
+import { storeChannel } from '../channels/rows.ts'
 import { install } from './installation.ts'
 import { type Running, startAll } from './start.ts'
 

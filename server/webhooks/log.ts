@@ -61,7 +61,10 @@ export async function readDelivery(
 
 function showDelivery({ state, body, headers, ...row }: DeliveryRow): WebhookDelivery {
   return {
-    ...{ id: row.id, eventId: row.eventId, type: row.type, status: state.toUpperCase() as WebhookDelivery['status'] },
+    id: row.id,
+    eventId: row.eventId,
+    type: row.type,
+    status: state.toUpperCase() as WebhookDelivery['status'],
     nextAttemptAt: iso(row.nextAttemptAt),
     createdAt: iso(row.createdAt),
     request: body !== null && headers ? { headers, body } : null,

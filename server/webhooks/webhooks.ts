@@ -72,8 +72,14 @@ export const webhooks = router({
         const [row] = await tx
           .insert(webhooksTable)
           .values({
-            ...{ id, organisationId, url: input.url, description: input.description ?? '', events },
-            ...{ createdByKind: actor.kind, createdById: actor.id, createdByName: actor.name },
+            id,
+            organisationId,
+            url: input.url,
+            description: input.description ?? '',
+            events,
+            createdByKind: actor.kind,
+            createdById: actor.id,
+            createdByName: actor.name,
             ...(actor.kind === 'app' ? { grantId: actor.grantId, appId: actor.id } : {}),
             secret: seal(ring, secretPlace({ id, organisationId }), secret),
           })
@@ -96,7 +102,9 @@ export const webhooks = router({
         const [row] = await tx
           .update(webhooksTable)
           .set({
-            ...{ url, description, events },
+            url,
+            description,
+            events,
             ...(isMoved ? { failingSince: null, notBefore: null } : {}),
             ...(switched ? switches[switched] : {}),
           })
@@ -266,7 +274,11 @@ function showWebhook(row: WebhookRow): Webhook {
   const { id, url, description } = row
   const overlap = row.previousSecretUntil && row.previousSecretUntil > new Date() ? row.previousSecretUntil : null
   return {
-    ...{ id, url, description, events: row.events as EventType[], status: statusOf(row) },
+    id,
+    url,
+    description,
+    events: row.events as EventType[],
+    status: statusOf(row),
     offReason: row.offReason as Webhook['offReason'],
     offSince: row.offSince?.toISOString() ?? null,
     failingSince: row.failingSince?.toISOString() ?? null,

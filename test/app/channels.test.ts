@@ -81,7 +81,7 @@ test('who does not allow it there is told so here', async () => {
 
 test('a code that nobody asked for connects nothing', async () => {
   await page.goto('/channels/connected?state=made-up&code=made-up')
-  await page.getByText('Begin again.').waitFor()
+  await page.getByText('Start again.').waitFor()
 })
 
 test('what is wrong with a connection stands beside its field', async () => {

@@ -173,7 +173,7 @@ test('who chose some channels, and then an organisation without any, is not take
   await page.getByLabel('Only these').check()
   await page.getByLabel('Only feed').check()
   await approve(page).click()
-  await page.getByText('There is no such channel').waitFor()
+  await page.getByText('Channel not found').waitFor()
   await page.getByRole('heading', { name: 'Calendar wants to use Another' }).waitFor()
   expect(await page.getByLabel('All channels').isChecked()).toBe(false)
   await approve(page).click()

@@ -255,7 +255,7 @@ test('of more than 5,000 that wait the oldest go, with one warning, and the rest
   await recorder.end()
   const kept = await keptIn('many')
   expect([kept.length, kept[0]]).toEqual([5000, 100])
-  expect(said.filter((line) => line.includes('the oldest go'))).toHaveLength(1)
+  expect(said.filter((line) => line.includes('dropping the oldest'))).toHaveLength(1)
 })
 
 test('of calls that a credential is refused for being too many, one a second is kept', async () => {

@@ -78,7 +78,7 @@ test('a refusal names the server, and uses the flow up', async () => {
   back.searchParams.delete('code')
   back.searchParams.set('error', 'access_denied')
   expect(await detailOf(comeBack(back))).toBe(`You did not allow it on ${hostOf(server)}.`)
-  expect(await detailOf(comeBack(back))).toContain('begun too long ago')
+  expect(await detailOf(comeBack(back))).toContain('started too long ago')
   const other = server.consent(await begin(server))
   other.searchParams.delete('code')
   other.searchParams.set('error', '<b>server_error</b>')

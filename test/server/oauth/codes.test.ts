@@ -101,7 +101,11 @@ test('the developer sees why each exchange failed, no secret in it, and the last
   expect(attempts.slice(0, 5).map(({ step, outcome, description }) => [step, outcome, description])).toEqual([
     ['token', 'invalid_grant', 'The code was used a moment ago.'],
     ['token', 'ok', null],
-    ['token', 'invalid_grant', expect.stringMatching(/^redirect_uri is https:\/\/elsewhere\.example\/, and was http/)],
+    [
+      'token',
+      'invalid_grant',
+      expect.stringMatching(/^redirect_uri is https:\/\/elsewhere\.example\/\. The authorization request had http/),
+    ],
     ['token', 'invalid_client', 'The client secret is wrong or has expired.'],
     ['consent', 'ok', 'Approved for Shop.'],
   ])
@@ -143,7 +147,7 @@ test('what differs from the authorization request is named to the developer, and
   }
   const none = await post(f, 'token', { grant_type: 'authorization_code', code: 'x', client_id: f.app.clientId })
   expect(none).toMatchObject({ status: 401, json: { error: 'invalid_client' } })
-  expect(none.json.error_description).toMatch(/^No client secret came/)
+  expect(none.json.error_description).toMatch(/^client_secret is missing/)
   expect(await lastReason()).toBe(none.json.error_description)
   await begin(f, queryFor(f.app, { redirect_uri: `${redirectUri}/x`, scope: 'everything' }))
   expect(await lastReason()).toContain(encodeURIComponent(`${redirectUri}/x`))

@@ -204,11 +204,13 @@ describe('a text', () => {
     expect(await faults(family.repeat(3), byCharacter, byGrapheme)).toEqual([
       '5 characters too long for feed. The limit is 10 characters, and this text has 15.',
     ])
-    expect(await faults(family.repeat(6), byByte)).toEqual([expect.stringContaining('by 8 bytes')])
+    expect(await faults(family.repeat(6), byByte)).toEqual([
+      '8 bytes too long for feed. The limit is 100 bytes, and this text has 108.',
+    ])
     expect(await faults(`a https://example.org/${'x'.repeat(100)}`, withLinks)).toBeUndefined()
     expect(await faults(`a https://example.org/xxx`, unknown)).toBeUndefined()
     expect(await faults(`a https://example.org/${'x'.repeat(100)}`, unknown)).toHaveLength(1)
-    expect(await faults(`abc http://a.bc`, withLinks)).toEqual([expect.stringContaining('this has 27')])
+    expect(await faults(`abc http://a.bc`, withLinks)).toEqual([expect.stringContaining('this text has 27')])
     expect(await faults('x'.repeat(501), byCharacter, byGrapheme, w.channelId)).toHaveLength(3)
     expect(faultsOf(await create(scheduled({ content: 'x'.repeat(100_001) })))).toEqual(['content too_big'])
   })

@@ -62,7 +62,7 @@ describe('while the database is away', () => {
   test.each(asked)('%s says so, and when to try again', async (_, ask) => {
     const { status, headers, text } = await ask()
     expect([status, headers.get('retry-after')]).toEqual([503, '5'])
-    expect(text).toContain('not available at this moment')
+    expect(text).toContain('temporarily unavailable')
     expect(text).not.toMatch(/ECONN|postgres|select .* from|\bat .*:\d+:\d+/)
   })
 
