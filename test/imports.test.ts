@@ -122,6 +122,7 @@ describe('one place for', () => {
         'server/oauth/endpoints.ts',
         'server/web/files.ts',
         'server/web/pages.ts',
+        'server/web/security-headers.ts',
         'server/web/waiting.ts',
       ],
     ],

@@ -1,22 +1,17 @@
-import { and, eq, ne, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import { sqlStateOf, type Tx } from '../../db/client.ts'
 import { accounts, memberships, organisations, type Role, sessions } from '../../db/schema/accounts.ts'
 import { isOperator } from '../access/actor.ts'
 import { countSignUp, throttled } from '../access/login-throttle.ts'
 import { scopes } from '../access/scopes.ts'
-import { digest, hashPassword, mintToken, verifyPassword } from '../access/secrets.ts'
+import { hashPassword, verifyPassword } from '../access/secrets.ts'
 import { authenticated, type Context, open, router, signedIn } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
 import { ById, Nothing } from '../forms.ts'
-import { forgetDevices, knownDevice, type NewDevice, rememberDevice } from './devices.ts'
+import { forgetDevices, knownDevice } from './devices.ts'
 import { ChangePassword, SignIn, SignUp, UpdateAccount } from './forms.ts'
 import { requireHardToGuess } from './passwords.ts'
-
-const SessionDays = 30
-const SessionsKept = 50 // of an account
-
-/** What the cookies carry, once: of the session, and of the device that it is on. */
-export type NewSession = { token: string; expiresAt: Date; device: NewDevice }
+import { endSessions, type Membership, type NewSession, renewSession, startSession } from './sessions.ts'
 
 export const account = router({
   signUp: open
@@ -160,13 +155,6 @@ export async function setPassword(tx: Tx, accountId: string, password: string): 
   await endSessions(tx, accountId)
 }
 
-async function endSessions(tx: Tx, accountId: string, keptSessionId?: string): Promise<void> {
-  await tx
-    .delete(sessions)
-    .where(and(eq(sessions.accountId, accountId), keptSessionId ? ne(sessions.id, keptSessionId) : undefined))
-  await forgetDevices(tx, accountId)
-}
-
 // A password that is changed meanwhile ends every session: one that begins after it would not be among them.
 async function requireUnchanged(tx: Tx, { id, passwordHash }: { id: string; passwordHash: string }): Promise<void> {
   const rows = await tx.execute(sql`
@@ -183,34 +171,6 @@ async function firstMembership(db: Tx, { id }: { id: string }): Promise<Membersh
     .limit(1)
   if (!membership) throw new Failure('wrong_password', { detail: "This account doesn't belong to an organisation." })
   return membership
-}
-
-type Membership = { accountId: string; organisationId: string }
-
-async function startSession(tx: Tx, membership: Membership, device: string | null): Promise<NewSession> {
-  const { accountId } = membership
-  const token = mintToken()
-  const expiresAt = new Date(Date.now() + SessionDays * 86_400_000)
-  await tx.insert(sessions).values({ ...membership, tokenHash: digest(token), expiresAt })
-  await tx.execute(sql`
-    delete from sessions where account_id = ${accountId} and id in (
-      select id from sessions where account_id = ${accountId} order by created_at desc, id desc offset ${SessionsKept})`)
-  return { token, expiresAt, device: await rememberDevice(tx, accountId, device) }
-}
-
-// Whoever copied the old token is out as well.
-async function renewSession(
-  tx: Tx,
-  { id, sessionId }: { id: string; sessionId: string },
-  device: string | null,
-): Promise<NewSession | null> {
-  const token = mintToken()
-  const [session] = await tx
-    .update(sessions)
-    .set({ tokenHash: digest(token) })
-    .where(eq(sessions.id, sessionId))
-    .returning({ expiresAt: sessions.expiresAt })
-  return session ? { token, expiresAt: session.expiresAt, device: await rememberDevice(tx, id, device) } : null
 }
 
 /** What the person and their organisations are called. */

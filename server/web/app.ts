@@ -1,9 +1,7 @@
 import { join } from 'node:path'
 import express from 'express'
-import helmet from 'helmet'
 import type { Logger } from 'pino'
 import type { Prober } from '../../db/prober.ts'
-import { mintToken } from '../access/secrets.ts'
 import type { Installation } from '../access/trpc.ts'
 import type { RequestRecorder } from '../api-requests/write.ts'
 import { Failure, problemFrom } from '../errors.ts'
@@ -16,6 +14,7 @@ import { sendFile, takeFile } from './files.ts'
 import type { WebMetrics } from './metrics.ts'
 import { isConsent, memberIn, pages, type RemixBuild } from './pages.ts'
 import type { Phase, Readiness } from './readiness.ts'
+import { securityHeaders, withNonce } from './security-headers.ts'
 import { boundWaiting } from './waiting.ts'
 
 /** What the process tells the app beside the installation. `build` is Remix's, imported by its path at run time. */
@@ -139,35 +138,6 @@ function isOurSpelling(target: string): boolean {
   const [path = ''] = target.split('?')
   const hasNeedlessCode = /%(2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/i.test(path) // of A-Z a-z 0-9 - . _ ~
   return new URL(`http://here${target}`).pathname === path && !hasNeedlessCode && !path.includes('//')
-}
-
-function withNonce(_req: express.Request, res: express.Response, next: express.NextFunction): void {
-  stateOf(res).nonce = mintToken()
-  next()
-}
-
-function securityHeaders({ env }: Installation): express.RequestHandler {
-  const isSecure = env.appUrl.startsWith('https:')
-  return helmet({
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: {
-        defaultSrc: ["'self'"],
-        scriptSrc: ["'self'", (_req, res) => `'nonce-${stateOf(res).nonce}'`],
-        imgSrc: ["'self'", 'data:', 'blob:'],
-        objectSrc: ["'none'"],
-        baseUri: ["'none'"],
-        // The consent's answer leaves for the app, and Chromium checks each hop from there on. A nonce protects the page's scripts.
-        formAction: [(req) => (isConsent(req) ? "'self' https: http:" : "'self'")],
-        frameAncestors: ["'none'"],
-        // The development server pushes reloads over a socket of its own.
-        connectSrc: env.production ? ["'self'"] : ["'self'", 'ws:'],
-      },
-    },
-    frameguard: { action: 'deny' },
-    referrerPolicy: { policy: 'same-origin' },
-    strictTransportSecurity: isSecure,
-  })
 }
 
 // A cookie is sent whoever wrote the form; the Origin header says who did. Browsers send it with every POST.

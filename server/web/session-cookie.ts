@@ -1,4 +1,4 @@
-import type { NewSession } from '../accounts/account.ts'
+import type { NewSession } from '../accounts/sessions.ts'
 
 /**
  * The cookies of a browser: its session, and the device that has signed in, which outlives it. `__Host-` where the site

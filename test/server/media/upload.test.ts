@@ -178,7 +178,10 @@ describe('the composer', () => {
   })
 
   test('is told in a sentence why a file is not taken', async () => {
-    expect(await send(Buffer.from('text'))).toMatchObject({ status: 422, problem: expect.stringContaining('The file must be a JPEG') })
+    expect(await send(Buffer.from('text'))).toMatchObject({
+      status: 422,
+      problem: expect.stringContaining('The file must be a JPEG'),
+    })
     expect(await send(Buffer.alloc(21 * MiB))).toMatchObject({ status: 413, problem: expect.stringContaining('20 MB') })
     expect(await send(Buffer.from('x'), { 'content-type': 'text/plain' })).toMatchObject({ status: 415 })
   })
