@@ -54,7 +54,7 @@ async function register(here: BrowserSite, origin: string) {
   await page.getByLabel('Name', { exact: true }).fill('Calendar')
   await page.getByLabel('Description').fill('Posts beside your meetings.')
   await page.getByLabel('Redirect URL').fill(`${origin}/cb?kept=1\nhttp://elsewhere.example/`)
-  await page.getByText('http://elsewhere.example/: Must be https').waitFor() // as it is typed
+  await page.getByText('http://elsewhere.example/: Must start with https://').waitFor() // as it is typed
   await page.getByLabel('Redirect URL').fill(`${origin}/cb?kept=1\n${origin}/hop`)
   await page.getByRole('button', { name: 'Create', exact: true }).click()
   await page.getByText('Calendar is registered').waitFor()
