@@ -74,7 +74,7 @@ for (const [name, fate, expected] of fates)
   test(`an upload that fails ${name} is tried again, and the post goes out once`, async (context) => {
     const { server, host, id } = await due(context)
     server.next(Upload, fate)
-    await w.worker({ timesFactor: 0.05 })
+    await w.worker({ timesFactor: 0.1 })
     const attempt = await firstAttempt(id)
     const told = { ...attempt, message: attempt.message?.replaceAll(host, 'HOST') }
     expect(told).toMatchObject({ outcome: 'later', intendedAt: null, ...expected })
@@ -87,7 +87,7 @@ for (const [name, fate, expected] of fates)
 test('an upload that is refused fails the post with the reason, and nothing is sent', async (context) => {
   const { server, host, id } = await due(context)
   server.next(Upload, { status: 422, body: { error: { file: ['is too large'] } } })
-  await w.worker({ timesFactor: 0.05 })
+  await w.worker({ timesFactor: 0.1 })
   const { error } = await untilState(w.db, id, 'failed', 'needs_review')
   expect(error).toMatchObject({
     code: 'network_refused',
