@@ -1,16 +1,17 @@
 import { Check, Copy } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
 import { Button } from './forms/button.tsx'
+import { uiStrings } from './strings.ts'
 
 /** Puts `text` on the clipboard. Browsers have one only on https and on this machine; elsewhere it says what to do. */
 function useCopy(text: string): { said: string; copy: () => void } {
   const [said, setSaid] = useState('')
   const copy = () =>
     window.navigator.clipboard === undefined
-      ? setSaid('Select it and copy it by hand.')
+      ? setSaid(uiStrings.copy.failed)
       : void window.navigator.clipboard.writeText(text).then(
-          () => setSaid('Copied.'),
-          () => setSaid('Select it and copy it by hand.'),
+          () => setSaid(uiStrings.copy.copied),
+          () => setSaid(uiStrings.copy.failed),
         )
   return { said, copy }
 }
@@ -21,8 +22,8 @@ function CopyButton({ copyName, text }: { copyName: string; text: string }) {
   return (
     <span className="flex flex-wrap items-center gap-3">
       <Button onClick={copy} aria-label={copyName}>
-        {said === 'Copied.' ? <Check aria-hidden /> : <Copy aria-hidden />}
-        Copy
+        {said === uiStrings.copy.copied ? <Check aria-hidden /> : <Copy aria-hidden />}
+        {uiStrings.copy.copy}
       </Button>
       <span role="status" className="text-sm text-muted">
         {said}
@@ -60,7 +61,7 @@ export function CopyableId({ copyName, text }: { copyName: string; text: string 
         aria-describedby={id}
         className="rounded p-1.5 hover:bg-sunken hover:text-ink [&_svg]:size-3.5"
       >
-        {said === 'Copied.' ? <Check aria-hidden /> : <Copy aria-hidden />}
+        {said === uiStrings.copy.copied ? <Check aria-hidden /> : <Copy aria-hidden />}
       </button>
       <span role="status">{said}</span>
     </p>
@@ -105,8 +106,8 @@ export function Sample({ copyName, text }: { copyName: string; text: string }) {
           aria-label={copyName}
           className="flex items-center gap-1.5 rounded px-1.5 py-1 font-medium hover:text-ink [&_svg]:size-3.5"
         >
-          {said === 'Copied.' ? <Check aria-hidden /> : <Copy aria-hidden />}
-          Copy
+          {said === uiStrings.copy.copied ? <Check aria-hidden /> : <Copy aria-hidden />}
+          {uiStrings.copy.copy}
         </button>
       </p>
       <pre className="whitespace-pre-wrap break-words px-3 py-2 font-mono text-sm">{text}</pre>

@@ -1,5 +1,10 @@
 /** What these components say themselves. Everything about a noun of the product comes in by their props. */
 export const uiStrings = {
+  copy: {
+    copy: 'Copy',
+    copied: 'Copied.',
+    failed: "Couldn't copy. Select the text and copy it yourself.",
+  },
   paging: {
     label: 'Pages',
     newest: 'Back to newest',
