@@ -28,7 +28,7 @@ const LeaveMs = 2000 // for a proxy to see on /readyz that it is to send nobody 
 const LastCallsMs = 1000
 const ConnectsMs = 500
 const IdleTurnMs = 0.1 // a turn of the event loop with a request in it takes longer
-// Longer than the 60 s of common proxies and clients: whoever is to send next must be the one to close, or it meets a reset.
+// Longer than the 60 s of common proxies and clients: the side that sends next must close, or it meets a reset.
 const KeepAliveMs = 75_000
 const CheckMs = 5000
 const StopAtMostMs = 28_000 // before a supervisor that gives 30 s takes SIGKILL
@@ -83,7 +83,7 @@ async function checkIfThere({ db, ring }: Installation, log: Logger): Promise<vo
   await Promise.race([checked, sleep(CheckMs, undefined, { ref: false })])
 }
 
-// Its connections hang while the database answers others: what waits on them waits for ever.
+// Its connections hang while the database answers others: what waits on them never goes on.
 function giveUp(log: Logger): void {
   log.fatal(StuckSentence)
   process.exit(1)
@@ -108,7 +108,7 @@ async function untilLeft(server: Server): Promise<void> {
   for (const end = performance.now() + LeaveMs; performance.now() < end && (await connections()) > 0; ) await sleep(50)
 }
 
-// Whoever connects while the port closes is reset. A short turn of the loop that accepted no connection says that nobody does.
+// A caller that connects while the port closes is reset. A short turn of the loop that accepted no connection says that nobody does.
 async function untilNobodyConnects(server: Server): Promise<void> {
   let accepted = 0
   server.on('connection', () => accepted++)

@@ -7,7 +7,7 @@ import type { Actor } from './actor.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
 import { owner, router } from './trpc.ts'
 
-/** One thing that was done, for the trail of `organisationId`. `detail` holds names and ids, never a secret. */
+/** One action, for the audit log of `organisationId`. `detail` holds names and ids, never a secret. */
 export type AuditEvent = {
   organisationId: string
   action: string
@@ -17,7 +17,7 @@ export type AuditEvent = {
   detail?: Record<string, unknown>
 }
 
-/** Add to the trail, in the transaction of the deed itself where it has one. */
+/** Add to the audit log, in the action's own transaction if it has one. */
 export async function record(
   tx: Tx,
   { organisationId, action, by, address, subject, detail = {} }: AuditEvent,
@@ -37,16 +37,16 @@ export async function record(
   })
 }
 
-/** Add what the actor behind a procedure did, in the actor's organisation unless the deed names another. */
+/** Add what the actor behind a procedure did, in the actor's organisation unless the event names another. */
 export function recordBy(tx: Tx, { actor, address }: AuditSource, event: OwnEvent): Promise<void> {
   const { organisationId, kind, id, name } = actor
   return record(tx, { organisationId, by: { kind, id, name }, address, ...event })
 }
 
-/** An operator of the installation: an account, or whoever has its command line. */
+/** An operator of the installation: an account, or a person at its command line. */
 export type Operator = { id: string | null; name: string }
 
-/** Whoever runs the commands of server/run/admin.ts: the machine knows who that is, we do not. */
+/** The person who runs the commands of server/run/admin.ts. The machine knows who that is, we don't. */
 export const atCommandLine = { kind: 'operator', id: null, name: 'at the command line' } as const
 
 /** Add what an operator did to an organisation, in its trail. Where they sat is not its business. */

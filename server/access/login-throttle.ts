@@ -101,7 +101,7 @@ async function undo(db: Db, { minute, own, account }: Counters): Promise<void> {
 export type Bound = { perMinute: number; address: string }
 
 /**
- * Look for the client that a secret belongs to, at most `perMinute` times a minute in vain from one address (0: no bound).
+ * Look for the client that a secret belongs to, with at most `perMinute` failures a minute from one address (0: no bound).
  *
  * `find` gives null for nobody: that is a failure, and nothing else. It is counted after the look, for a program sends
  * many right secrets at once, and none can be guessed. Throws `rate_limited` with the time to wait, to a failure past

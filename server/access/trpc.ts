@@ -65,7 +65,7 @@ export const open = t.procedure.use(async ({ next }) => {
   return result
 })
 
-/** For whoever has a credential or a session, whatever it may do. */
+/** For any credential or session, whatever its scopes. */
 export const authenticated = open.use(({ ctx, next }) => {
   if (!ctx.actor) throw new Failure('unauthenticated')
   return next({ ctx: { actor: ctx.actor, organisationId: ctx.actor.organisationId } })

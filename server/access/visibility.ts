@@ -4,7 +4,7 @@ import type { Actor } from './actor.ts'
 /** Whose request it is: an actor, or the installation's operator at work in an organisation. */
 export type Viewer = Actor | { kind: 'operator'; id: string; name: string; organisationId: string }
 
-// What an actor reaches within its organisation. A token that was granted only some channels sees nothing of the others:
+// What an actor reaches within its organisation. A token that was granted only some channels can't see the others:
 // they answer like what does not exist (docs/api/authentication.md, Access tokens).
 
 /** SQL: the actor may see the channel whose id is `channelId`. */
@@ -46,7 +46,7 @@ export function mayRead(
   return channelIds.every((id) => granted.includes(id)) && (channelIds.length > 0 || createdBy.id === who.id)
 }
 
-/** The channels that an actor was granted, and sees nothing beside: null where it sees all. */
+/** The channels that an actor was granted, and can't see others; null where it sees all. */
 export function channelsGrantedTo(who: Viewer): string[] | null {
   return who.kind === 'app' ? who.channelIds : null
 }

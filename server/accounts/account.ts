@@ -18,7 +18,7 @@ export const account = router({
     .input(SignUp)
     .mutation(async ({ ctx: { db, env, address, device = null }, input }): Promise<NewSession> => {
       if (env.signup === 'closed') throw new Failure('signup_closed')
-      await countSignUp(db, env.authRateLimit, address) // also those in vain: each tells whether an address has an account
+      await countSignUp(db, env.authRateLimit, address) // also those that fail: each one shows if an address has an account
       requireFree(env, input.email)
       await requireHardToGuess(input.password, { email: input.email, names: [input.name, input.organisation] })
       const passwordHash = await hashPassword(input.password)
@@ -90,7 +90,7 @@ export const account = router({
   update: signedIn.input(UpdateAccount).mutation(async ({ ctx, input }) => {
     const { db, actor } = ctx
     const { password, ...change } = input
-    // Whoever changes the address can have the password reset: a borrowed browser must not be enough.
+    // A person who can change the address can have the password reset: a borrowed browser must not be enough.
     if (change.email.toLowerCase() !== actor.email.toLowerCase()) {
       await requirePassword(ctx, password ?? '', 'password')
       requireFree(ctx.env, change.email)

@@ -119,7 +119,7 @@ export const channels = router({
     return storeChannel(ctx, flow.network, account, flow.channelId)
   }),
 
-  /** Disconnect; `unsent` says what becomes of posts that have not gone out. What is being sent runs to its end, then the reaper erases the credential. */
+  /** Disconnect; `unsent` says what happens to posts that have not gone out. What is being sent runs to its end, then the reaper erases the credential. */
   disconnect: owner.input(Disconnect).mutation(({ ctx: { db, organisationId }, input: { id, unsent: fate } }) =>
     db.transaction(async (tx) => {
       const [channel] = await tx

@@ -44,7 +44,7 @@ export async function waitForPlace(
   }
 }
 
-/** Have whoever is first in the organisation's line look again: a place was given back. */
+/** A place was given back: the first in the organisation's line looks again. */
 export function wakeFirst(organisationId: string): void {
   lines.get(organisationId)?.[0]?.wake()
 }

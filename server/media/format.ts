@@ -23,7 +23,7 @@ type Code =
   | 'media_too_long'
   | 'media_unreadable'
 
-/** A file that is not taken. The message may be shown to whoever sent it. */
+/** A file that we don't accept. The message may be shown to its sender. */
 export class MediaError extends Error {
   readonly code: Code
   constructor(code: Code, message: string, { cause }: { cause?: unknown } = {}) {

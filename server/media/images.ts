@@ -131,7 +131,7 @@ function decoded<T>(work: Promise<T>): Promise<T> {
   return work.catch((cause) => Promise.reject(new MediaError('media_unreadable', unreadable, { cause })))
 }
 
-/** A file key that nobody can guess: whoever knows it can read the file. */
+/** A file key that nobody can guess: anyone who knows it can read the file. */
 export function newKey(extension: string): string {
   return `${mintName()}.${extension}`
 }

@@ -8,7 +8,7 @@ import { Failure } from '../errors.ts'
 import { ById } from '../forms.ts'
 import { removeWebhooksOf } from '../webhooks/webhooks.ts'
 
-/** An app that an organisation has let in. `id` is the app's; several consents stand behind one line. */
+/** An app that an organisation has approved. `id` is the app's; several consents stand behind one line. */
 export type ApprovedApp = {
   id: string
   name: string
@@ -23,7 +23,7 @@ export type ApprovedApp = {
 }
 
 export const approvedApps = router({
-  /** What the organisation has let in; `mine` only what the signed-in person approved. */
+  /** The apps that the organisation has approved; `mine` only what the signed-in person approved. */
   list: signedIn.query(
     async ({ ctx: { db, env, organisationId, actor } }): Promise<(ApprovedApp & { isMine: boolean })[]> => {
       const rows = await db.execute<Row>(sql`

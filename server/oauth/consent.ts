@@ -10,7 +10,7 @@ import type { Context } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
 import { noteAttempt } from './apps.ts'
 
-// What a person's word does, and for which organisations it counts.
+// What a person's answer does, and for which organisations it counts.
 
 const CodeMinutes = 10
 
@@ -102,7 +102,7 @@ export async function approve(
   return { code }
 }
 
-/** Say no. Anybody may; in the trail stands the no of somebody whose yes would have counted. */
+/** Deny. Anybody can. The audit log records it only for a person whose approval would have counted. */
 export async function deny(
   ctx: Deciding,
   tx: Tx,

@@ -48,7 +48,7 @@ export function isOAuthEndpoint({ path }: { path: string }): boolean {
 /**
  * Let an app open the consent page in a window of its own, see it close and hear from its own callback page.
  *
- * Comes after the headers of all pages, whose `same-origin` takes window and opener apart for good, be it on one page or
+ * Comes after the headers of all pages, whose `same-origin` takes window and opener apart for good, on one page or
  * redirect of that way (HTML, "Cross-origin opener policies"); `same-origin-allow-popups` is for who opens, not for what
  * is opened. An opener reads nothing of another origin's pages, and frames are refused as before.
  */

@@ -10,7 +10,7 @@ import { retryPost } from '../posts/posts.ts'
 // What operators look up in the ledger, whosever it is, and send again.
 
 /**
- * The `limit` deliveries that are most past their hour and have not gone out. `isPaused`: an operator has stopped the channel, its
+ * The `limit` deliveries that are most overdue and have not gone out. `isPaused`: an operator has stopped the channel, its
  * network, its organisation or everything, or a restore has; `isSuspended`: it is the organisation.
  */
 export async function overdue(db: Db, limit: number) {

@@ -85,7 +85,7 @@ async function stuckIn(tx: Tx, { kind, limit, cursor }: z.output<typeof ListStuc
   )
 }
 
-// Overdue ones are looked for channel by channel: no index has all of them by their hour, those that wait for a next try included.
+// Overdue ones are looked for channel by channel: no index has all of them by due time, including those that wait for another attempt.
 function oldestStuck(kind: StuckKind, count: number, cursor: string | undefined): SQL {
   const after = positionOf(cursor)
   const oldest = (is: SQL) => sql`(
@@ -128,7 +128,7 @@ async function workersOf(tx: Tx): Promise<WorkerSeen[]> {
 
 type Counts = Record<'overdue' | 'claimed' | 'sending' | 'uncertain' | 'held' | 'needs_review', number>
 
-// Each part goes by a partial index: what is out, and what waits for its hour, costs nothing.
+// Each part goes by a partial index: what is out, and what is not due yet, costs nothing.
 async function countsOf(tx: Tx): Promise<{ counts: Counts; oldestDueAt: string | null }> {
   const [row] = await tx.execute<Counts & { oldest: string | null }>(sql`
     with scheduled as (

@@ -152,7 +152,7 @@ export const posts = router({
     .input(ListAttempts)
     .query(async ({ ctx: { db, organisationId, actor }, input: { id, limit, cursor } }): Promise<Page<Attempt>> => {
       const after = positionOf(cursor)
-      // A row at least of a post that may be seen, be it without an attempt.
+      // At least one row for a post that the caller can see, also without an attempt.
       const rows = await db.execute<Omit<Attempt, 'id'> & { id: string | null }>(sql`
         select a.id, a.channel_id as "channelId", a.no, a.started_at as "startedAt", a.intended_at as "intendedAt",
           a.ended_at as "endedAt", a.found_at as "foundAt", a.outcome, a.status, a.message, a.reply

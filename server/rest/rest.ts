@@ -79,7 +79,7 @@ async function refuseKnown(installation: Installation, req: Request, res: Respon
 
 const CallerGone = 499 // nginx's number for a caller who went away before the answer
 
-// Only of whoever showed a good credential: no other call belongs to an organisation.
+// Only with a good credential: no other call belongs to an organisation.
 function noteAtEnd(recorder: RequestRecorder, req: Request, res: Response): void {
   const { method, id: requestId } = req
   const at = new Date()
@@ -164,7 +164,7 @@ function inputOf(
 }
 
 // RFC 9110 §13.1.1: any listed version matches, and `*` matches every version. Unlike it we accept weak tags: nginx weakens
-// ours when it compresses an answer. A tag without quotes is 400, since a caller who is told 412 reads the post again for ever.
+// ours when it compresses an answer. A tag without quotes is 400, since a caller who is told 412 reads the post again without end.
 function ifMatchOf(req: Request): { ifVersions?: number[] } {
   const header = req.headers['if-match']
   if (header === undefined || header.trim() === '*') return {}

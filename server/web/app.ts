@@ -72,7 +72,7 @@ function nameStatic(res: express.Response): void {
 
 const WaitMs = 300_000 // Node's own bound, which the server's had to give up for files
 
-// Whoever has not sent the whole of a request by then is cut off. A file has a pace of its own (request-body.ts).
+// A caller that has not sent its whole request by then is cut off. A file has a pace of its own (request-body.ts).
 function boundWait(req: express.Request, _res: express.Response, next: express.NextFunction): void {
   if (!/\/media\/?$/i.test(req.path)) {
     const cut = setTimeout(() => req.complete || req.destroy(), WaitMs).unref()
@@ -140,7 +140,7 @@ function isOurSpelling(target: string): boolean {
   return new URL(`http://here${target}`).pathname === path && !hasNeedlessCode && !path.includes('//')
 }
 
-// A cookie is sent whoever wrote the form; the Origin header says who did. Browsers send it with every POST.
+// A browser sends the cookie with any site's form. The Origin header says whose form it is. Browsers send it with every POST.
 function requireOwnOrigin({ env }: Installation): express.RequestHandler {
   return (req, _res, next) => {
     if (['GET', 'HEAD', 'OPTIONS'].includes(req.method)) return next()

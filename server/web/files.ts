@@ -61,7 +61,7 @@ async function answerWith(
     res.set({
       'Content-Type': type,
       'Accept-Ranges': 'bytes',
-      'Cache-Control': 'public, max-age=31536000, immutable', // a key names one content for ever
+      'Cache-Control': 'public, max-age=31536000, immutable', // a key always names the same content
       'Content-Security-Policy': "default-src 'none'; sandbox",
       'Cross-Origin-Resource-Policy': 'cross-origin', // feeds and networks show it elsewhere
       'Content-Length': String(range ? range.end - range.start + 1 : bytes),

@@ -81,7 +81,7 @@ function patternOf({ path, parentId }: PageRoute, pages: PageRoutes): string {
 
 type Routed = IncomingMessage & { originalUrl: string; route?: { path: string } }
 
-// Never the path itself: whoever scans for holes would make a series of each.
+// Never the path itself: a scanner would make a series of each.
 function routeOf({ originalUrl, route }: Routed, res: ServerResponse, pages: Tree): string {
   const named = stateOf(res).route
   if (named) return named

@@ -111,7 +111,7 @@ async function readMultipart(req: IncomingMessage, { bytes, pace, temporary }: F
     }
     fields.append(name, value)
   }
-  // No text where the part names a charset that nobody knows.
+  // No text where the part names a charset that we don't know.
   parser.on('field', (name: string | undefined, value?: string) =>
     value === undefined ? refuse(broken()) : add(name ?? '', value),
   )

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { cursor, Id, limit, text } from '../forms.ts'
 
-/** What a webhook can be told of. */
+/** The events that a webhook can receive. */
 export const eventTypes = [
   'post.created',
   'post.updated',

@@ -172,7 +172,7 @@ export const webhooks = router({
       return listDeliveries(db, actor.organisationId, input)
     }),
 
-  /** Send an event again under its own id, whatever became of it; what still waits goes out now. */
+  /** Send an event again under its own id, whatever its result was. One that still waits goes out now. */
   resend: needs('webhooks:manage')
     .input(WebhookDeliveryById)
     .mutation(
@@ -193,7 +193,7 @@ export const webhooks = router({
 /** A webhook that a token made ends with its grant. */
 export async function removeWebhooksOf(tx: Tx, organisationId: string, grantIds: string[]): Promise<void> {
   const isTheirs = and(eq(webhooksTable.organisationId, organisationId), inArray(webhooksTable.grantId, grantIds))
-  // In the order in which whoever tells locks them.
+  // In the order in which the code that sends events locks them.
   await tx.select({ id: webhooksTable.id }).from(webhooksTable).where(isTheirs).orderBy(webhooksTable.id).for('update')
   await tx.delete(webhooksTable).where(isTheirs)
 }
@@ -243,7 +243,7 @@ function requireOn({ offSince }: WebhookRow): void {
   if (offSince) throw new Failure('webhook_off')
 }
 
-/** Throws `insufficient_scope`: being told of something takes the scope that reading it takes. */
+/** Throws `insufficient_scope`: receiving an event needs the scope for reading what it is about. */
 function requireHearing(actor: Actor, events: EventType[]): void {
   for (const type of events.length > 0 ? events : eventTypes) requireScope(actor, scopeFor(type))
 }
