@@ -21,7 +21,7 @@ export type Problem = {
   retryAfterSeconds: number | null
 }
 
-const FaultsAtMost = 100 // a body of 256 KB can have 100,000 faults, and nobody reads so many
+const FaultsAtMost = 100 // a body of 256 KB can have 100,000 faults: too many to read
 
 /** A failure of the catalogue. `detail` says more than the catalogue's sentence, `errors` names each thing wrong, up to a hundred. */
 export class Failure extends TRPCError {
@@ -44,8 +44,8 @@ export class Failure extends TRPCError {
 }
 
 /**
- * Whatever was thrown, as its caller may see it: nothing of a stack, an SQL statement or a credential. `detail` names the
- * first of `errors` where nobody said more, because many callers log nothing else.
+ * Any error as its caller may see it: without a stack, an SQL statement or a credential. `detail` names the
+ * first of `errors` if it would say nothing more, because many callers log only `detail`.
  */
 export function problemFrom(error: unknown): Problem {
   const failure = failureFrom(error)
@@ -80,12 +80,12 @@ function failureFrom(error: unknown): Failure {
   return new Failure('internal', { cause: error })
 }
 
-/** Whether the same call may do better later: the database or the file storage is away, or could not do it now. */
+/** Whether the same call may succeed later: the database or the file storage cannot be reached, or is overloaded. */
 export function mayPass(error: unknown): boolean {
   return isPassing(error) || isFileStorageAway(error)
 }
 
-/** What `mayPass`, as the catalogue has it. */
+/** The failure for an error that `mayPass`. */
 export function unavailable(cause: unknown): Failure {
   return new Failure('unavailable', { retryAfterSeconds: 5, cause })
 }

@@ -82,7 +82,7 @@ function isVisibleLine(value: string): boolean {
 const NoSuchId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const Uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** An id, opaque to callers: a malformed one is simply that of nothing. */
+/** An id, opaque to callers. A malformed one matches nothing. */
 export const Id = z.string().transform((value) => (Uuid.test(value) ? value.toLowerCase() : NoSuchId))
 export const ById = z.strictObject({ id: Id })
 

@@ -24,16 +24,16 @@ import { type WebMetrics, webMetrics } from './web/metrics.ts'
 import { type Phase, readiness } from './web/readiness.ts'
 
 const DrainMs = 20_000
-const LeaveMs = 2000 // for a proxy to see on /readyz that it is to send nobody here
+const LeaveMs = 2000 // for a proxy to see on /readyz that it must send no requests here
 const LastCallsMs = 1000
 const ConnectsMs = 500
 const IdleTurnMs = 0.1 // a turn of the event loop with a request in it takes longer
-// Longer than the 60 s of common proxies and clients: the side that sends next must close, or it meets a reset.
+// Longer than the 60 s of common proxies and clients: the side that sends next must close first, or it gets a reset.
 const KeepAliveMs = 75_000
 const CheckMs = 5000
 const StopAtMostMs = 28_000 // before a supervisor that gives 30 s takes SIGKILL
 
-/** The web process: read the environment, connect, listen, and on SIGTERM or SIGINT answer what is under way and end. */
+/** The web process: read the environment, connect and listen. On SIGTERM or SIGINT, finish running requests and exit. */
 async function main(): Promise<void> {
   const env = readEnv()
   const log = createLog('web', env.logLevel)
@@ -41,7 +41,7 @@ async function main(): Promise<void> {
   const { installation, databaseUrl, underWay, stuckForMs, end } = await install(env)
   await requireWritable(installation.files, env, log)
   await checkIfThere(installation, log)
-  await installation.files.clear(new Date(Date.now() - 24 * UploadPace.wholeMs)) // left by one that was killed
+  await installation.files.clear(new Date(Date.now() - 24 * UploadPace.wholeMs)) // left by a process that was killed
   const root = resolve(import.meta.dirname, '..') // from server/ and from build/ alike
   const build = await import(pathToFileURL(join(root, 'build/remix/index.js')).href)
   let phase: Phase = 'serving'
@@ -74,7 +74,7 @@ async function main(): Promise<void> {
   process.on('SIGINT', stop)
 }
 
-// The site opens without its database, and says so on /readyz until it is there.
+// The site starts without its database, and says so on /readyz until it can be reached.
 async function checkIfThere({ db, ring }: Installation, log: Logger): Promise<void> {
   const checked = checkDatabase(db, ring, log).catch((error: unknown) => {
     if (!isPassing(error)) throw error
@@ -83,7 +83,7 @@ async function checkIfThere({ db, ring }: Installation, log: Logger): Promise<vo
   await Promise.race([checked, sleep(CheckMs, undefined, { ref: false })])
 }
 
-// Its connections hang while the database answers others: what waits on them never goes on.
+// Our connections hang while the database answers others. Requests on them would wait forever.
 function giveUp(log: Logger): void {
   log.fatal(StuckSentence)
   process.exit(1)
@@ -94,21 +94,21 @@ async function listenForMetrics(place: Place, { registry }: WebMetrics, log: Log
   log.info({ address: server.address() }, 'metrics are served')
 }
 
-/** Answer what is under way and close the server; `refuse` is called when new requests are no longer answered. */
+/** Finish running requests and close the server. Calls `refuse` when new requests must be refused. */
 async function drain(server: Server, log: Logger, refuse: () => void): Promise<void> {
   log.info('web drains')
-  setTimeout(() => process.exit(1), StopAtMostMs) // whatever hangs: the database, or a pool on it
+  setTimeout(() => process.exit(1), StopAtMostMs) // if the database or its pool hangs
   await untilLeft(server)
   await close(server, refuse)
 }
 
-// Who was sent here by a proxy must not meet a closed door: it hears first that this process leaves.
+// The proxy must learn that this process leaves before the port closes, or its requests are reset.
 async function untilLeft(server: Server): Promise<void> {
   const connections = () => new Promise<number>((done) => server.getConnections((_error, count) => done(count)))
   for (const end = performance.now() + LeaveMs; performance.now() < end && (await connections()) > 0; ) await sleep(50)
 }
 
-// A caller that connects while the port closes is reset. A short turn of the loop that accepted no connection says that nobody does.
+// A client that connects while the port closes is reset. A short turn of the event loop without a new connection shows that none connects.
 async function untilNobodyConnects(server: Server): Promise<void> {
   let accepted = 0
   server.on('connection', () => accepted++)
@@ -119,11 +119,11 @@ async function untilNobodyConnects(server: Server): Promise<void> {
   }
 }
 
-// What was on its way when the door closed is answered as ever, after a moment with 503.
+// Requests that arrived before the port closed are answered normally, and after a moment with 503.
 async function close(server: Server, refuse: () => void): Promise<void> {
   const cut = setTimeout(() => server.closeAllConnections(), DrainMs)
   const enough = setTimeout(refuse, LastCallsMs)
-  server.closeIdleConnections() // takes milliseconds, in which others connect
+  server.closeIdleConnections() // takes milliseconds, and others connect meanwhile
   await untilNobodyConnects(server)
   await new Promise<unknown>((done) => {
     PlainServer.prototype.close.call(server, done) // that of HTTP looks through the connections before it closes the port

@@ -3,7 +3,7 @@ import type { EventType } from './webhooks/forms.ts'
 
 // What pages and the OpenAPI document call scopes and events.
 
-/** What a scope lets somebody do, in plain words. */
+/** What a scope allows, in plain words. */
 export const scopeWords: Record<Scope, string> = {
   'channels:read': 'See channels',
   'posts:read': 'See posts and what happened to them',

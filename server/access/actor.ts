@@ -35,12 +35,12 @@ export type Actor =
 /** A person who is signed in. */
 export type MemberActor = Extract<Actor, { kind: 'member' }>
 
-/** Whether `email` is that of an operator of the installation, in whatever case it is written. */
+/** Whether `email` belongs to an operator of the installation. Upper and lower case are the same. */
 export function isOperator({ operators }: Pick<Env, 'operators'>, email: string): boolean {
   return operators.includes(email.toLowerCase())
 }
 
-/** The member that a session cookie stands for, or null. Its `last_used_at` is written at most once a minute. */
+/** The member whose session cookie this is, or null. Writes `last_used_at` at most once a minute. */
 export async function memberOf(db: Db, sessionToken: string): Promise<MemberActor | null> {
   const [row] = await db
     .select({
@@ -77,11 +77,11 @@ export function credentialIn(header: string | undefined): string | null {
   return value ? value : null
 }
 
-/** Whom a credential stands for, and how often their organisation has asked in this minute; null where that is not counted. */
+/** The owner of a credential, and the requests of its organisation in this minute. Null: requests are not counted. */
 export type Holder = { actor: Actor; count: Count | null }
 
 /**
- * Whom a credential of the public API stands for, or null when it is unknown, revoked or expired. With `isCounted`, this
+ * The owner of a credential of the public API, or null when it is unknown, revoked or expired. With `isCounted`, this
  * request counts for the organisation.
  */
 export async function credentialHolder(db: Db, credential: string, isCounted = false): Promise<Holder | null> {

@@ -7,7 +7,7 @@ import type { Actor } from './actor.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
 import { owner, router } from './trpc.ts'
 
-/** One action, for the audit log of `organisationId`. `detail` holds names and ids, never a secret. */
+/** An entry of the audit log of `organisationId`. `detail` holds names and ids, never a secret. */
 export type AuditEvent = {
   organisationId: string
   action: string
@@ -17,7 +17,7 @@ export type AuditEvent = {
   detail?: Record<string, unknown>
 }
 
-/** Add to the audit log, in the action's own transaction if it has one. */
+/** Add to the audit log, in the same transaction as the change itself if there is one. */
 export async function record(
   tx: Tx,
   { organisationId, action, by, address, subject, detail = {} }: AuditEvent,
@@ -28,7 +28,7 @@ export async function record(
     address,
     outcome: 'ok',
     detail,
-    at: sql`clock_timestamp()`, // not the transaction's beginning: of two that waited for one lock, the later deed is later
+    at: sql`clock_timestamp()`, // not when the transaction began: two that wait for one lock keep their order
     actorKind: by.kind,
     actorId: by.id,
     actorName: by.name,
@@ -37,19 +37,19 @@ export async function record(
   })
 }
 
-/** Add what the actor behind a procedure did, in the actor's organisation unless the event names another. */
+/** Add what the actor of a procedure did, in the actor's organisation unless the event names another. */
 export function recordBy(tx: Tx, { actor, address }: AuditSource, event: OwnEvent): Promise<void> {
   const { organisationId, kind, id, name } = actor
   return record(tx, { organisationId, by: { kind, id, name }, address, ...event })
 }
 
-/** An operator of the installation: an account, or a person at its command line. */
+/** An operator of the installation: an account, or anybody with its command line. */
 export type Operator = { id: string | null; name: string }
 
-/** The person who runs the commands of server/run/admin.ts. The machine knows who that is, we don't. */
+/** A person who runs the commands of server/run/admin.ts. We do not know who that is. */
 export const atCommandLine = { kind: 'operator', id: null, name: 'at the command line' } as const
 
-/** Add what an operator did to an organisation, in its trail. Where they sat is not its business. */
+/** Add what an operator did to an organisation to its audit log. The operator's address is not recorded. */
 export function recordByOperator(
   tx: Tx,
   { id, name }: Operator,
@@ -58,12 +58,12 @@ export function recordByOperator(
   return record(tx, { by: { kind: 'operator', id, name }, address: null, ...event })
 }
 
-/** Who does something, and from where. */
+/** The actor of an audit event, and the address that they call from. */
 export type AuditSource = { actor: Actor; address: string }
 type OwnEvent = Omit<AuditEvent, 'by' | 'address' | 'organisationId'> & { organisationId?: string }
 
 export const activity = router({
-  /** The organisation's trail, newest first. */
+  /** The organisation's audit log, newest first. */
   list: owner
     .input(Paged)
     .query(async ({ ctx: { db, organisationId }, input: { limit, cursor } }): Promise<Page<ActivityEntry>> => {

@@ -34,7 +34,7 @@ export function limitPerOrganisation(
     } finally {
       busy.delete(organisationId)
       const rest = waiting.get(organisationId) ?? []
-      waiting.delete(organisationId) // what it has left goes behind the others
+      waiting.delete(organisationId) // its other work goes behind the others
       if (rest.length > 0) waiting.set(organisationId, rest)
       beginNext()
     }

@@ -6,7 +6,7 @@ import { Instant } from '../forms.ts'
 export type Page<T> = { data: T[]; nextCursor: string | null }
 
 /**
- * Where the page before ended, as `pageOf` wrote it: `[sort value or null, id]`. `sort` is what the list is sorted by, where callers
+ * Where the previous page ended, as `pageOf` wrote it: `[sort value or null, id]`. `sort` is what the list is sorted by, if callers
  * choose that. Throws `invalid_request`, also for a cursor of another sort.
  */
 export function positionOf(cursor: string | undefined, sort = DateSort): [string | null, string] | null {
@@ -28,10 +28,10 @@ function refused(message: string, cause?: unknown): Failure {
   return new Failure('invalid_request', { errors: [{ path: 'cursor', code: 'invalid', message }], cause })
 }
 
-const DateSort = 'date' // what a list is sorted by that names nothing else
+const DateSort = 'date' // the sort of a list that names no other
 const Position = z.union([z.tuple([Instant.nullable(), z.guid()]), z.tuple([Instant.nullable(), z.guid(), z.string()])])
 
-/** A page of at most `limit`, made from one row more than that: the one that tells whether there is another page. */
+/** A page of at most `limit` rows. `rows` has one more if there is another page. */
 export function pageOf<Row, T>(
   rows: Row[],
   limit: number,

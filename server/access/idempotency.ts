@@ -38,7 +38,7 @@ export async function once(ctx: IdempotentContext, effect: (tx: Tx) => Promise<P
   })
 }
 
-// Two tokens of an app may differ, and the first answer show what this one was not granted.
+// Two tokens of an app may have different grants: the first answer may show what this token may not see.
 function replayedPost(actor: Actor, idempotency: Idempotency, first: string): Post {
   const answer = JSON.parse(first) as Post
   if (!mayRead(actor, answer)) throw new Failure('idempotency_key_reused')
@@ -46,13 +46,13 @@ function replayedPost(actor: Actor, idempotency: Idempotency, first: string): Po
   return answer
 }
 
-/** Writes the answer down in the transaction of what it tells of. */
+/** Stores the answer in the same transaction as its effect. */
 type Finish<T> = (tx: Tx, answer: T) => Promise<void>
 
 /**
- * The same for what takes longer than a transaction may be open: the key is held by a lease meanwhile, which is renewed
- * while `effect` runs and ends by itself when its process does. `effect` calls `finish` in its last transaction; where
- * the lease was lost by then, that throws `idempotency_key_in_use` and nothing of it is done.
+ * The same for work that is too long for one transaction: a lease holds the key meanwhile. It is renewed
+ * while `effect` runs, and expires when its process dies. `effect` calls `finish` in its last transaction. If
+ * the lease is lost by then, `finish` throws `idempotency_key_in_use` and the transaction does nothing.
  */
 export async function onceWhileHeld<T>(ctx: IdempotentContext, effect: (finish: Finish<T>) => Promise<T>): Promise<T> {
   const { db, idempotency } = ctx
@@ -74,7 +74,7 @@ export async function onceWhileHeld<T>(ctx: IdempotentContext, effect: (finish: 
     await db
       .delete(idempotencyKeys)
       .where(isHeld)
-      .catch(() => {}) // then the lease ends by itself
+      .catch(() => {}) // then the lease expires
     throw error
   } finally {
     clearInterval(renewal)
@@ -99,8 +99,8 @@ function isAt({ organisationId, route, key }: StoredKey) {
 const isOver = sql<boolean>`(${idempotencyKeys.createdAt} < now() - interval '24 hours' or coalesce(${idempotencyKeys.leaseUntil} < now(), false))`
 
 /**
- * What the first request with the key was answered; null when there was none, or it is over. Takes no lock: any number
- * of replays read the answer at once.
+ * The answer to the first request with the key; null when there was none, or it has expired. Takes no lock: any number
+ * of replays can read the answer at the same time.
  */
 async function storedAnswer(tx: Tx, storedKey: StoredKey, { bodyHash }: Idempotency): Promise<string | null> {
   const { bodyHash: firstHash, body } = idempotencyKeys
@@ -115,10 +115,10 @@ async function storedAnswer(tx: Tx, storedKey: StoredKey, { bodyHash }: Idempote
 }
 
 /**
- * The same for who found no answer: null makes the caller the first, and nobody else until `tx` ends.
+ * The same for a caller that found no answer. Null: the caller is the first, and the only one until `tx` ends.
  *
- * The answer is looked for again with the lock or without it. Between the first look and this one a request may have
- * ended, and its lock be held by somebody who is about to see that.
+ * Looks for the answer again, with or without the lock. Since the first look a request may have
+ * ended, and another one that is about to see this may hold its lock.
  */
 async function lockUnlessAnswered(tx: Tx, storedKey: StoredKey, idempotency: Idempotency): Promise<string | null> {
   const isFirst = await tryLock(tx, storedKey)
@@ -127,7 +127,7 @@ async function lockUnlessAnswered(tx: Tx, storedKey: StoredKey, idempotency: Ide
   return answer
 }
 
-// Tried and not waited for: the second request learns at once that the first is running. What is over makes room.
+// Does not wait for the lock: the second request learns immediately that the first is running. Deletes an expired row.
 async function tryLock(tx: Tx, storedKey: StoredKey): Promise<boolean> {
   const name = JSON.stringify([storedKey.organisationId, storedKey.route, storedKey.key])
   const [row] = await tx.execute<{ isLocked: boolean }>(sql`
@@ -161,7 +161,7 @@ function idempotencyRow({ bodyHash }: Idempotency, leaseToken: string) {
   return { bodyHash, body: null, leaseToken, leaseUntil: leaseEnd }
 }
 
-// One that fails is made up for by the next; what counts is whether the lease is still ours in the end.
+// If one fails, the next makes up for it. Only the end matters: is the lease still ours?
 function renew(db: Db, isHeld: SQL | undefined): void {
   db.update(idempotencyKeys)
     .set({ leaseUntil: leaseEnd })

@@ -19,21 +19,21 @@ const WindowSeconds = 15 * 60
 const LongestDelaySeconds = 60
 
 /**
- * Who tries a password, and of which account. `known` names a device or a session that the account's owner has used
- * before; null is anybody at an address.
+ * One try of a password for an account. `known` names a device or a session that the account's owner has used
+ * before. Null: anybody at an address.
  */
 export type PasswordAttempt = { email: string; address: string; known: string | null }
 
 /**
- * Look whether a password is right, so that nobody can guess it and nobody can lock its owner out.
+ * Check a password, so that nobody can guess it and nobody can lock its owner out.
  *
  * An address (of IPv6, a /64) has 5 tries of its own on an account, and `perMinute` failures a minute on all accounts
  * (0: nothing is counted). After the 5 it waits for the account: one try each delay, 1 s at first, then twice as long up
- * to 60 s. Only a try that was let through begins a delay, and only when none is running. What is known never waits for
- * others: it counts for itself, as an address and as an account.
+ * to 60 s. Only an accepted try starts a delay, and only when none is running. A known device never waits for
+ * others: it has counters of its own, as an address and as an account.
  *
- * `verify` gives null for a wrong password: that is a failure, and nothing else. It is counted before the look and given
- * back after it, so that a burst cannot slip by. Counts are in the database, for all web processes together. Throws
+ * `verify` returns null for a wrong password: only that is a failure. It is counted before the check and given
+ * back after it, so that a burst cannot slip through. Counts are in the database, for all web processes together. Throws
  * `rate_limited` with the time to wait; a refused try writes nothing.
  */
 export async function throttled<T>(
@@ -57,7 +57,7 @@ export async function throttled<T>(
 /** `account` is null where `own` is all that counts. */
 type Counters = { minute: string; own: string; account: string | null; delay: string }
 
-// The e-mail as a digest: nothing of a person in a table of counters.
+// The e-mail as a digest: the table of counters holds no personal data.
 function countersOf({ email, address, known }: PasswordAttempt): Counters {
   const account = Buffer.from(digest(email.toLowerCase())).toString('base64url')
   const minute = known === null ? addressKey('sign-in', address) : `sign-in:${known}`
@@ -66,14 +66,14 @@ function countersOf({ email, address, known }: PasswordAttempt): Counters {
   return { minute, own, account: `account:${account}`, delay: `delay:${account}` }
 }
 
-// Most tries of somebody who goes on end here.
+// Most further tries of a person who keeps trying end here.
 async function requireRoom(db: Db, perMinute: number, { minute, own, delay }: Counters): Promise<void> {
   const inMinute = await countNow(db, minute)
   if (inMinute.used >= perMinute) refuse('Too many failed attempts', inMinute.resetSeconds)
   if ((await countNow(db, own)).used >= OwnTries) await requireNoDelay(db, delay)
 }
 
-// Everybody locks these rows in this order.
+// Always lock these rows in this order.
 async function take(tx: Tx, perMinute: number, { minute, own, account, delay }: Counters): Promise<void> {
   requireWithin(await countWithin(tx, minute, MinuteSeconds, perMinute), perMinute)
   const { used: ownUsed } = await count(tx, own, WindowSeconds)
@@ -101,11 +101,11 @@ async function undo(db: Db, { minute, own, account }: Counters): Promise<void> {
 export type Bound = { perMinute: number; address: string }
 
 /**
- * Look for the client that a secret belongs to, with at most `perMinute` failures a minute from one address (0: no bound).
+ * Find the client of a secret, with at most `perMinute` failures a minute from one address (0: no limit).
  *
- * `find` gives null for nobody: that is a failure, and nothing else. It is counted after the look, for a program sends
- * many right secrets at once, and none can be guessed. Throws `rate_limited` with the time to wait, to a failure past
- * the limit, and from then on before anything is looked at; what is refused writes nothing.
+ * `find` returns null for no client: only that is a failure. It is counted after the check, because an app sends
+ * many right secrets at once, and nobody can guess one. Throws `rate_limited` with the time to wait, for a failure past
+ * the limit, and from then on before any check. A refused try writes nothing.
  */
 export async function boundFailures<T>(
   db: Db,
@@ -120,7 +120,7 @@ export async function boundFailures<T>(
   return found
 }
 
-/** Count a sign-up, of which one address has `perHour` (0: no bound). Throws `rate_limited` with the time to wait. */
+/** Count a sign-up. One address has `perHour` (0: no limit). Throws `rate_limited` with the time to wait. */
 export async function countSignUp(db: Db, perHour: number, address: string): Promise<void> {
   if (perHour === 0) return
   const counted = await countWithin(db, addressKey('sign-up', address), HourSeconds, perHour)

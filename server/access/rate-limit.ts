@@ -5,7 +5,7 @@ import { networkOf } from '../http/client-address.ts'
 
 export const MinuteSeconds = 60
 
-/** How often something was counted in the window that runs, and when that ends. */
+/** How often something was counted in the current window, and when the window ends. */
 export type Count = { used: number; resetSeconds: number }
 
 /** How much of a caller's limit is used: `remaining` requests for the next `resetSeconds`; below 0 this was one too many. */
@@ -16,7 +16,7 @@ export function quotaOf(policy: Quota['policy'], limit: number, { used, resetSec
   return { policy, limit, remaining: limit - used, resetSeconds }
 }
 
-/** The two fields that tell a caller where it stands (draft-ietf-httpapi-ratelimit-headers-10 §3, §4). */
+/** The two rate limit headers of a response (draft-ietf-httpapi-ratelimit-headers-10 §3, §4). */
 export function fieldsOf({ policy, limit, remaining, resetSeconds }: Quota): Record<string, string> {
   return {
     'RateLimit-Policy': `"${policy}";q=${limit};w=${MinuteSeconds}`,
@@ -37,7 +37,7 @@ export function refuse(what: string, resetSeconds: number): never {
   throw new Failure('rate_limited', { detail: `${what}. Try again in ${wait}.`, retryAfterSeconds: resetSeconds })
 }
 
-/** The counter of an address for one kind of thing: what is used up of one leaves the others alone. */
+/** The counter of an address for one kind of request. Each kind has its own. */
 export function addressKey(of: 'api' | 'oauth' | 'sign-up' | 'sign-in', address: string): string {
   return `${of}:${networkOf(address)}`
 }
@@ -104,6 +104,6 @@ export async function forget(db: Db, key: string): Promise<void> {
   await db.execute(sql`delete from throttles where key = ${key}`)
 }
 
-// By the clock and not by the transaction's beginning, which may lie before the window's. Instants are kept in whole
+// By the clock, not by the start of the transaction, which may be before the window's. Times are stored in whole
 // milliseconds, rounded: a minute must not read as 61 s.
 const secondsLeft = sql`greatest(1, ceil(extract(epoch from expire - clock_timestamp()) - 0.001))::int`

@@ -55,12 +55,12 @@ export function mintToken(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** 128 random bits in hexadecimal: a name that nobody guesses. */
+/** 128 random bits in hexadecimal: a name that nobody can guess. */
 export function mintName(): string {
   return randomBytes(16).toString('hex')
 }
 
-/** SHA-256 of a secret: what is stored of one that was minted here. */
+/** SHA-256 of a secret. We store only this of the secrets that we mint. */
 export function digest(secret: string | Uint8Array): Uint8Array {
   return createHash('sha256').update(secret).digest()
 }
@@ -83,19 +83,19 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Argon2id of a password, in PHC form. Few are computed at once, or a burst of sign-ins takes the memory and the
- * processor of everything else. Throws `unavailable` when many wait already.
+ * Argon2id of a password, in PHC form. Few are computed at once, or a burst of sign-ins uses up the memory and the
+ * processor of everything else. Throws `unavailable` when many already wait.
  */
 export function hashPassword(password: string): Promise<string> {
   return inTurn(() => argon.hash(password.normalize('NFKC')))
 }
 
 /**
- * Whether `password` is the one of `hash`; null (nobody has that e-mail) takes as long and says no. Throws `unavailable`
+ * Whether `password` belongs to `hash`. Null (nobody has that e-mail) takes as long and returns false. Throws `unavailable`
  * as hashPassword does.
  */
 export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
-  dummy ??= argon.hash(mintToken()) // not in turn: one that was refused would be kept
+  dummy ??= argon.hash(mintToken()) // outside the limit: a refused one would be kept
   const against = hash ?? (await dummy)
   const same = await inTurn(() => argon.verify(against, password.normalize('NFKC')))
   return same && hash !== null

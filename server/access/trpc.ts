@@ -12,7 +12,7 @@ import { Failure, mayPass, unavailable } from '../errors.ts'
 import { type Actor, isOperator } from './actor.ts'
 import { isWriting, type Scope } from './scopes.ts'
 
-/** What the process has, the same for each request. */
+/** What all requests of the process share. */
 export type Installation = {
   db: Db
   env: Env
@@ -29,13 +29,13 @@ export type Installation = {
 export type Idempotency = { key: string; route: string; bodyHash: Uint8Array; replayed: boolean }
 
 /**
- * A file of an organisation that is on its way in. What it keeps free is free again when it is disposed, or a minute after
- * its process is gone.
+ * A file that an organisation is uploading. Its reserved storage is free again when it is disposed, or a minute after
+ * its process dies.
  */
 export type Upload = AsyncDisposable & {
-  /** Keep one of the organisation's places for fetches. False: none is free. */
+  /** Reserve one of the organisation's places for fetches. False: none is free. */
   takePlace: () => Promise<boolean>
-  /** Keep room for a file of `bytes` at least, and for what is `expected` if there is as much. Throws `storage_full`. */
+  /** Reserve storage for at least `bytes`, and for what is `expected` if there is room. Throws `storage_full`. */
   reserve: Reserve
   /** Turn what was reserved into the `bytes` of the row that `tx` writes next, which counts from then on. Throws `storage_full`. */
   settle: (tx: Tx, bytes: number) => Promise<void>
@@ -57,7 +57,7 @@ const t = initTRPC.context<Context>().meta<{ scope?: Scope }>().create()
 export const router = t.router
 export const callerFactory = t.createCallerFactory
 
-/** For anybody. An absent database is a failure like any other, so that pages need not know the driver's errors. */
+/** For anybody. An unreachable database is a Failure like any other, so pages need not know the driver's errors. */
 export const open = t.procedure.use(async ({ next }) => {
   const result = await next()
   const error = result.ok || result.error instanceof Failure ? null : result.error // a Failure's cause is somebody else's server
@@ -65,7 +65,7 @@ export const open = t.procedure.use(async ({ next }) => {
   return result
 })
 
-/** For any credential or session, whatever its scopes. */
+/** For any valid credential or session. */
 export const authenticated = open.use(({ ctx, next }) => {
   if (!ctx.actor) throw new Failure('unauthenticated')
   return next({ ctx: { actor: ctx.actor, organisationId: ctx.actor.organisationId } })
@@ -83,7 +83,7 @@ export const owner = signedIn.use(({ ctx, next }) => {
   return next()
 })
 
-/** For the installation's operators, whatever organisation they look at. To everybody else there is nothing. */
+/** For the installation's operators, in any organisation. Everybody else gets `not_found`. */
 export const operator = open.use(({ ctx, next }) => {
   if (ctx.actor?.kind !== 'member' || !isOperator(ctx.env, ctx.actor.email)) throw new Failure('not_found')
   const { id, name } = ctx.actor
@@ -98,7 +98,7 @@ export function needs(scope: Scope) {
   })
 }
 
-/** Throws `insufficient_scope`, `role_too_low` or `organisation_suspended` unless the actor may do what `scope` stands for. */
+/** Throws `insufficient_scope`, `role_too_low` or `organisation_suspended` unless the actor has what `scope` requires. */
 export function requireScope(actor: Actor, scope: Scope): void {
   if (actor.kind === 'member') requireRole(actor.role, roleFor[scope])
   else if (!actor.scopes.includes(scope))

@@ -1,11 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Actor } from './actor.ts'
 
-/** Whose request it is: an actor, or the installation's operator at work in an organisation. */
+/** Who makes the request: an actor, or an operator of the installation who works in an organisation. */
 export type Viewer = Actor | { kind: 'operator'; id: string; name: string; organisationId: string }
 
-// What an actor reaches within its organisation. A token that was granted only some channels can't see the others:
-// they answer like what does not exist (docs/api/authentication.md, Access tokens).
+// What an actor can see in its organisation. A token that was granted only some channels can't see the others:
+// they look like channels that do not exist (docs/api/authentication.md, Access tokens).
 
 /** SQL: the actor may see the channel whose id is `channelId`. */
 export function reachesChannel(who: Viewer, channelId: SQL): SQL {
@@ -36,7 +36,7 @@ export function reachesMedia(who: Viewer): SQL {
       where own.organisation_id = ${who.organisationId} and own.media_ids is not null and ${reachesPost(who)}))`
 }
 
-/** Whether the actor may see a post as it was once answered, by the rule of `reachesPost`. */
+/** Whether the actor may see a post as it was answered before, by the rule of `reachesPost`. */
 export function mayRead(
   who: Viewer,
   { channelIds, createdBy }: { channelIds: string[]; createdBy: { id: string } },
@@ -46,7 +46,7 @@ export function mayRead(
   return channelIds.every((id) => granted.includes(id)) && (channelIds.length > 0 || createdBy.id === who.id)
 }
 
-/** The channels that an actor was granted, and can't see others; null where it sees all. */
+/** The only channels that an actor may see. Null: it may see all. */
 export function channelsGrantedTo(who: Viewer): string[] | null {
   return who.kind === 'app' ? who.channelIds : null
 }

@@ -18,7 +18,7 @@ export const account = router({
     .input(SignUp)
     .mutation(async ({ ctx: { db, env, address, device = null }, input }): Promise<NewSession> => {
       if (env.signup === 'closed') throw new Failure('signup_closed')
-      await countSignUp(db, env.authRateLimit, address) // also those that fail: each one shows if an address has an account
+      await countSignUp(db, env.authRateLimit, address) // failed ones too: each shows whether an address has an account
       requireFree(env, input.email)
       await requireHardToGuess(input.password, { email: input.email, names: [input.name, input.organisation] })
       const passwordHash = await hashPassword(input.password)
@@ -90,7 +90,7 @@ export const account = router({
   update: signedIn.input(UpdateAccount).mutation(async ({ ctx, input }) => {
     const { db, actor } = ctx
     const { password, ...change } = input
-    // A person who can change the address can have the password reset: a borrowed browser must not be enough.
+    // A new address allows a reset of the password, so an unlocked browser must not be enough to change it.
     if (change.email.toLowerCase() !== actor.email.toLowerCase()) {
       await requirePassword(ctx, password ?? '', 'password')
       requireFree(ctx.env, change.email)
@@ -123,7 +123,7 @@ export const account = router({
   }),
 })
 
-/** The account with this e-mail address, in whatever case it is written. */
+/** The account with this e-mail address. Upper and lower case are the same. */
 export async function accountByEmail(tx: Tx, email: string) {
   const [person] = await tx.select().from(accounts).where(sql`lower(${accounts.email}) = lower(${email})`)
   return person ?? null
@@ -148,7 +148,7 @@ export async function createOrganisation(tx: Tx, name: string, ownerId: string, 
   return row!.id
 }
 
-/** Set a new password. Every session of the account ends, and no device of it is known any longer. */
+/** Set a new password. Ends every session of the account and forgets its devices. */
 export async function setPassword(tx: Tx, accountId: string, password: string): Promise<void> {
   const passwordHash = await hashPassword(password)
   await tx.update(accounts).set({ passwordHash }).where(eq(accounts.id, accountId))
@@ -187,7 +187,7 @@ type PasswordContext = Pick<Context, 'db' | 'env' | 'address'> & {
   actor: { id: string; email: string; sessionId: string }
 }
 
-// Counted like a sign-in, for this session alone: a borrowed browser is no place to try passwords. Gives the hash.
+// Counted like a sign-in, for this session alone, so that nobody guesses passwords in an unlocked browser. Returns the hash.
 async function requirePassword(
   { db, env, address, actor }: PasswordContext,
   password: string,
@@ -207,7 +207,7 @@ function notYourPassword(field: string): Failure {
   return new Failure('unprocessable', { errors: [{ path: field, code: 'wrong_password', message }] })
 }
 
-// Nobody proves that an address is theirs, and these give power over the whole installation.
+// We do not verify addresses, and these give power over the whole installation.
 function requireFree(env: Context['env'], email: string): void {
   if (!isOperator(env, email)) return
   const message =

@@ -10,7 +10,7 @@ import { ById } from '../forms.ts'
 import { NewKey } from './forms.ts'
 
 export const keys = router({
-  /** The organisation's keys that still work or only ran out, newest first. */
+  /** The organisation's active and expired keys, newest first. */
   list: owner.query(async ({ ctx: { db, organisationId } }) => {
     const rows = await db
       .select()
@@ -29,7 +29,7 @@ export const keys = router({
     }))
   }),
 
-  /** `key` is shown this once: only its digest is kept. */
+  /** `key` is shown only once: we store only its digest. */
   create: owner.input(NewKey).mutation(async ({ ctx, input }) => {
     const { organisationId, actor } = ctx
     if (input.expiresAt && input.expiresAt <= new Date()) {
@@ -66,7 +66,7 @@ export const keys = router({
   ),
 })
 
-/** Make a key for an organisation; `key` is its only showing. */
+/** Create a key for an organisation. `key` is shown only once. */
 export async function createKey(
   tx: Tx,
   wanted: {

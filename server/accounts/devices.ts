@@ -6,12 +6,12 @@ import { digest, mintToken } from '../access/secrets.ts'
 const DeviceDays = 365
 const DevicesKept = 20 // of an account
 
-/** What the cookie of a device carries, once: a browser that has signed in, for longer than any session of it. */
+/** The cookie of a device, sent once. A device is a browser that has signed in; it outlives its sessions. */
 export type NewDevice = { token: string; expiresAt: Date }
 
 /**
  * The name under which the failures of a device are counted; null unless the account with this e-mail has signed in on
- * it. It proves nothing but that, and opens nothing.
+ * it. It proves only that, and gives no access.
  */
 export async function knownDevice(db: Db, email: string, token: string | null): Promise<string | null> {
   if (token === null) return null
@@ -31,8 +31,8 @@ export async function knownDevice(db: Db, email: string, token: string | null): 
 }
 
 /**
- * The account has signed in on the device that showed `token` (null: none). The device goes on under a new token, which
- * its other accounts share: one that somebody else put there is worth nothing from now on.
+ * The account has signed in on the device that sent `token` (null: none). The device gets a new token, which
+ * its other accounts share. A token that somebody else put there stops working.
  */
 export async function rememberDevice(tx: Tx, accountId: string, token: string | null): Promise<NewDevice> {
   const next = mintToken()
@@ -53,7 +53,7 @@ export async function rememberDevice(tx: Tx, accountId: string, token: string | 
   return { token: next, expiresAt }
 }
 
-/** Nothing that the account signed in on is known any longer. */
+/** Forget all devices of the account. */
 export async function forgetDevices(tx: Tx, accountId: string): Promise<void> {
   await tx.delete(devices).where(eq(devices.accountId, accountId))
 }

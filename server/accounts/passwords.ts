@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
 
-/** What somebody would try first: the person's e-mail, and names that go with the account. */
+/** What an attacker would try first: the person's e-mail, and names from the account. */
 export type Guesses = { email: string; names: string[] }
 
 const Product = 'Punctual'
@@ -30,7 +30,7 @@ function spellingsOf(password: string): string[] {
   return core === '' ? [plain] : [plain, core]
 }
 
-// Without spaces, dots and the like, in which nobody is inventive.
+// Without spaces, dots and the like: attackers try those too.
 function lettersOf(text: string): string {
   return text
     .normalize('NFKC')
@@ -38,7 +38,7 @@ function lettersOf(text: string): string {
     .replace(/[^\p{L}\p{N}]/gu, '')
 }
 
-// Read when it is first asked for: half a megabyte that only web and a few commands need.
+// Loaded at its first use: half a megabyte that only web and a few commands need.
 let list: Promise<Set<string>> | undefined
 
 function commonPasswords(): Promise<Set<string>> {

@@ -7,7 +7,7 @@ import type { apiRequests } from '../../db/schema/api.ts'
 /** One request to the public API as it is kept; requests.ts shows it. */
 export type ApiRequestRow = Omit<typeof apiRequests.$inferSelect, 'id'>
 
-/** Where calls are noted. Nobody waits for it, and nothing fails by it. `isPastLimit`: the credential asks too often. */
+/** Records calls in the background: no request waits for it or fails because of it. `isPastLimit`: over its rate limit. */
 export type RequestRecorder = { note(request: ApiRequestRow, isPastLimit?: boolean): void; end(): Promise<void> }
 
 const EveryMs = 1000
@@ -15,10 +15,10 @@ const CallsAtMost = 5000
 const PathLength = 300
 
 /**
- * Keep calls of the public API for their developers: gathered in memory, written once a second and at `end`.
+ * Record calls of the public API for their developers: collected in memory, written once a second and at `end`.
  *
- * What the database does not take is lost. Of more than 5,000 that wait the oldest go. Of what a credential asks
- * past its limit, one a second is kept: a loop that never stops would fill the table with nothing else.
+ * Calls that cannot be written are lost. If more than 5,000 wait, the oldest are dropped. Of the calls of a credential
+ * past its rate limit, one a second is kept: an endless loop would fill the table.
  */
 export function startRequestRecorder(db: Db, log: Logger): RequestRecorder {
   let calls: ApiRequestRow[] = []
@@ -59,7 +59,7 @@ export function startRequestRecorder(db: Db, log: Logger): RequestRecorder {
   }
 }
 
-// One parameter, whatever the number of rows: each number would be a statement of its own, and be prepared.
+// One parameter for any number of rows: each number of parameters would be another prepared statement.
 async function insert(db: Db, calls: ApiRequestRow[]): Promise<void> {
   const rows = calls.map((call) => ({
     id: uuidv7(),
@@ -84,7 +84,7 @@ async function insert(db: Db, calls: ApiRequestRow[]): Promise<void> {
     where exists (select from organisations o where o.id = r.organisation_id)`)
 }
 
-// A credential may be anywhere by mistake. Cut as bytes: a slice would keep all of a long path in memory.
+// A credential may be in the path by mistake. Cut as bytes: a slice would keep all of a long path in memory.
 function pathOf({ path }: ApiRequestRow): string {
   const beginning = Buffer.from(path.slice(0, PathLength)).toString()
   return beginning.replace(/(pak_live|pos|pcs)_[\w-]+/g, '$1_…')

@@ -7,7 +7,7 @@ import { fitPicture } from '../media/images.ts'
 
 const PictureBytes = 5 * 1024 * 1024
 
-/** Copy an account's picture, so that our pages show nothing from elsewhere. Null when there is none that can be shown. */
+/** Copy an account's picture, so that our pages load nothing from other sites. Null: there is none that we can show. */
 export async function copyPicture(
   { files, outbound }: Pick<Installation, 'files' | 'outbound'>,
   url: string | null,
@@ -19,7 +19,7 @@ export async function copyPicture(
     await outbound.download(url, { to: path, maxBytes: PictureBytes })
     return await fitPicture(files, await readFile(path), organisationId)
   } catch (error) {
-    // A channel without its picture is worth more than none.
+    // A channel without a picture is better than no channel.
     if (error instanceof OutboundError || error instanceof MediaError || isTooMuch(error)) return null
     throw error
   } finally {

@@ -61,7 +61,7 @@ export const channels = router({
       return row!.count
     }),
 
-  /** How many posts of the channel are on their way, and what has become of others since it was connected. */
+  /** How many posts of the channel are being sent, and what happened to others since it was connected. */
   counts: needs('channels:read')
     .input(ById)
     .query(async ({ ctx, input: { id } }): Promise<ChannelCounts> => {
@@ -69,7 +69,7 @@ export const channels = router({
       return countsOf(ctx.db, ctx.organisationId, id)
     }),
 
-  /** What need not be typed again to connect the channel again, by the fields of its form. */
+  /** The fields of the channel's form whose values we already know, for reconnecting. */
   known: owner.input(ById).query(({ ctx, input: { id } }) => knownOf(ctx, id)),
 
   /** The networks that a channel can be connected to, for the page. */
@@ -93,7 +93,7 @@ export const channels = router({
       return { channel: await storeChannel(ctx, input.network, account, input.channelId ?? null) }
     }),
 
-  /** Come back from a network's consent page. The flow is used up, whatever comes of it. */
+  /** Return from a network's consent page. The flow can be used only once, even if it fails. */
   finish: owner.input(FinishConnect).mutation(async ({ ctx, input }): Promise<Channel> => {
     const [flow] = await ctx.db
       .delete(connectFlows)
@@ -119,7 +119,7 @@ export const channels = router({
     return storeChannel(ctx, flow.network, account, flow.channelId)
   }),
 
-  /** Disconnect; `unsent` says what happens to posts that have not gone out. What is being sent runs to its end, then the reaper erases the credential. */
+  /** Disconnect. `unsent` says what to do with unsent posts. Posts that are being sent finish, then the reaper erases the credential. */
   disconnect: owner.input(Disconnect).mutation(({ ctx: { db, organisationId }, input: { id, unsent: fate } }) =>
     db.transaction(async (tx) => {
       const [channel] = await tx

@@ -7,7 +7,7 @@ import type { Installation } from '../access/trpc.ts'
 
 type Owner = Pick<Installation, 'db' | 'ring'> & { organisationId: string }
 
-/** The registrations that an organisation has at servers of `network`. One that no key opens counts as none. */
+/** The registrations that an organisation has at servers of `network`. One that no key opens does not count. */
 export function registrationsOf(
   { db, ring, organisationId }: Owner,
   network: string,
@@ -43,7 +43,7 @@ export function registrationsOf(
       const id = uuidv7()
       const sealed = seal(ring, place(id), JSON.stringify(registration))
       await forget(server)
-      // Of two that are made at once, either will do: each flow has its own.
+      // If two are made at the same time, either works: each flow has its own.
       await db.insert(clientRegistrations).values({ id, organisationId, network, server, sealed }).onConflictDoNothing()
     },
   }

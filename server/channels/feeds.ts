@@ -11,7 +11,7 @@ import { Id } from '../forms.ts'
 const Newest = 50
 const FeedId = z.strictObject({ channelId: Id })
 
-/** What feed channels have published, for anybody: that is what they are for. */
+/** The posts of feed channels. Feeds are public. */
 export const feeds = router({
   show: open.input(FeedId).query(({ ctx: { db }, input: { channelId } }) => readFeed(db, channelId)),
 

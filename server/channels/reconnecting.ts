@@ -8,7 +8,7 @@ import type { Installation } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
 import { registrationsOf } from './client-registrations.ts'
 
-// What a person is spared when they connect a channel again, and told afterwards.
+// What we already know when a person reconnects a channel, and what we show them afterwards.
 
 type OrganisationContext = Pick<Installation, 'db' | 'ring' | 'networks'> & { organisationId: string }
 
@@ -27,8 +27,8 @@ export async function knownOf(ctx: OrganisationContext, id: string): Promise<Rec
 }
 
 /**
- * Posts of a channel: `now` on their way, `sent` since it was connected, `later` scheduled, and those that wait for a
- * `person`: what was due more than a day ago is not sent by itself.
+ * Posts of a channel: `now` being sent, `sent` since it was connected, `later` scheduled, and those that wait for a
+ * `person`: posts that were due more than a day ago are not sent automatically.
  */
 export type ChannelCounts = { now: number; sent: number; later: number; person: number }
 

@@ -30,7 +30,7 @@ export async function readChannel(
   return showChannel(row, env.appUrl)
 }
 
-/** Store an account that was just connected: a new channel, or the one of the same account revived, what it held sent. */
+/** Store an account that was just connected, as a new channel or the one that it had before. Held posts are then sent. */
 export async function storeChannel(
   ctx: Pick<Installation, 'db' | 'env' | 'ring' | 'files' | 'outbound' | 'networks'> & { organisationId: string },
   network: string,
@@ -108,7 +108,7 @@ async function credentialOf(
   return channel?.credential ?? null
 }
 
-// Not at once: what is being sent or looked for with it comes to its end first.
+// Later: what is being sent or checked with it finishes first.
 async function endFormer(
   tx: Tx,
   { ring, networks, organisationId }: Pick<Installation, 'ring' | 'networks'> & { organisationId: string },

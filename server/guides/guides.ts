@@ -18,7 +18,7 @@ const files: Record<string, string> = {
 
 /**
  * The guides as they are read on this site, with its own addresses for `{base_url}` and `{app_url}`. Each is rendered
- * once. What comes back gives null for a name that is none of them.
+ * once. The returned function gives null for an unknown name.
  */
 export function openGuides(env: Pick<Env, 'appUrl' | 'baseUrl'>): (name: string) => Promise<Guide | null> {
   const rendered = new Map<string, Promise<Guide>>()

@@ -24,7 +24,7 @@ export async function guideOf(source: string): Promise<Guide> {
 
 function withOurRules(markdown: MarkdownIt): MarkdownIt {
   const { rules } = markdown.renderer
-  // It may be wider than a small screen, and scrolls by itself then, also by the keyboard.
+  // It may be wider than a small screen. Then it scrolls alone, also by the keyboard.
   rules.table_open = () => '<div class="table" role="group" aria-label="Table" tabindex="0"><table>'
   rules.table_close = () => '</table></div>'
   rules.th_open = () => '<th scope="col">'

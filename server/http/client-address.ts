@@ -1,13 +1,13 @@
 import ipaddr from 'ipaddr.js'
 
-/** Where a request comes from: its peer, or whom the trusted proxies name. IPv4 on a socket for both is written as IPv4. */
+/** The address of a request: its peer, or the one that the trusted proxies name. IPv4-mapped IPv6 is written as IPv4. */
 export function addressOf({ ip = '' }: { ip?: string | undefined }): string {
   return ip.replace(/^::ffff:(?=\d+\.)/i, '')
 }
 
 /**
- * What counts as one address: an IPv4 address, or the /64 of an IPv6 one, which a single customer has. However it is
- * written: mapped to IPv6, or with a port, as some proxies do. What is no address at all is `unknown`.
+ * What counts as one address: an IPv4 address, or the /64 of an IPv6 one, which a single customer has. It can be
+ * written as mapped IPv6, or with a port, as some proxies do. Anything else is `unknown`.
  */
 export function networkOf(address: string): string {
   const bare = address.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^(\d+(?:\.\d+){3}):\d+$/, '$1')

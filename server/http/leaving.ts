@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /**
- * Aborted when the caller goes away before the whole answer is sent.
+ * Aborted when the caller disconnects before the whole response is sent.
  *
  * Of the connection and not of the answer: of several requests sent in one go, only the first has a tie to it.
  */

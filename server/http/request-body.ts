@@ -3,13 +3,13 @@ import { Writable } from 'node:stream'
 import { cleared } from '../../db/files/gc-stream.ts'
 import { Failure } from '../errors.ts'
 
-/** How slowly any other body may come: after `graceMs` so many bytes a second, and the whole of it. */
+/** The slowest pace of any other body: `bytesPerSecond` after `graceMs`, and `wholeMs` for all of it. */
 export type BodyPace = { graceMs: number; bytesPerSecond: number; wholeMs: number }
 
 /** For forms of pages and the OAuth endpoints. */
 export const FormPace: BodyPace = { graceMs: 5000, bytesPerSecond: 20 * 1024, wholeMs: 30_000 }
 
-/** For a form with a picture of a person who is signed in. */
+/** For a form with a picture, from a person who is signed in. */
 export const PicturePace: BodyPace = { graceMs: 15_000, bytesPerSecond: 20 * 1024, wholeMs: 1_200_000 }
 
 /**
@@ -34,10 +34,10 @@ export async function readJson(req: IncomingMessage, most: number): Promise<{ va
 }
 
 /**
- * The bytes of a body, at most `most` of them. `see` is shown each piece as it comes, and what it throws ends the reading.
+ * The bytes of a body, at most `most`. `see` gets each piece as it arrives; an error that it throws ends the reading.
  *
  * Throws `body_too_large`, `body_too_slow` when it falls behind `pace`, or `unsupported_media_type` when it is compressed.
- * The connection stays for the answer.
+ * The connection stays open for the response.
  */
 export async function readBytes(
   req: IncomingMessage,
@@ -64,11 +64,11 @@ export async function readBytes(
 
 const LingerMs = 2000
 
-/** Read what still comes of a refused body for a moment, and keep nothing: closed at once, the caller would see a reset and no answer. */
+/** Read the rest of a refused body for a moment and drop it. Without this, the caller would see a reset and no response. */
 export function discardRest(req: IncomingMessage): void {
   const impatience = setTimeout(() => req.destroy(), LingerMs).unref()
   discard(req)
-    .catch(() => {}) // they went away
+    .catch(() => {}) // the caller disconnected
     .finally(() => clearTimeout(impatience))
 }
 
@@ -133,7 +133,7 @@ function under(path: string, step: string): string {
 type Reading = { most?: number; pace?: BodyPace; broken?: (cause: Error) => Failure }
 
 /**
- * Send a body through `parser` until it is closed. What is thrown is a Failure, the disk's own error, or what `broken`
+ * Send a body through `parser` until it is closed. Throws a Failure, an error of the disk, or what `broken`
  * makes of the parser's. Not pipeline(): that destroys the request after a failure, and with it the connection on which
  * the answer goes.
  */

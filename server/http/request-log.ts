@@ -5,7 +5,7 @@ import { pinoHttp } from 'pino-http'
 import { withoutParameters } from '../../db/log.ts'
 import { type KnownCaller, stateOf } from './request-state.ts'
 
-/** A line in `log` for each request, under the id that its answer carries, with who asked and what went wrong. */
+/** A line in `log` for each request, with the request id of its response, the caller and the problem. */
 export function requestLog(log: Logger) {
   return pinoHttp({
     logger: log,
@@ -17,7 +17,10 @@ export function requestLog(log: Logger) {
   })
 }
 
-/** Who asks is known: every line of the request from here on says so. */
+/**
+ * Add the caller to every further log line of the request. `caller` is an actor, or an app that sent its
+ * secret to an OAuth endpoint; its organisation is then the one that made it.
+ */
 export function noteCaller(req: IncomingMessage, res: ServerResponse, caller: KnownCaller): void {
   stateOf(res).caller = caller
   req.log = req.log.child(whoIs(caller))
@@ -27,7 +30,7 @@ function whoIs({ organisationId, kind, id }: KnownCaller) {
   return { organisation: organisationId, [kind]: id }
 }
 
-// Neither headers nor the query: credentials are in the ones, and codes and states of OAuth in the other.
+// No headers and no query: headers hold credentials, and the query holds codes and states of OAuth.
 const serializers = {
   req: ({ id, method, url }: { id: string; method: string; url: string }) => ({ id, method, path: url.split('?')[0] }),
   res: ({ statusCode }: { statusCode: number }) => ({ status: statusCode }),

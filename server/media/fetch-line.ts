@@ -11,7 +11,7 @@ type Waiter = { wake: () => void }
 const lines = new Map<string, Waiter[]>()
 
 /**
- * Wait until `take` gives the organisation a place for a fetch, first come first served; for 30 s at most, and at most 20 of
+ * Wait until `take` gives the organisation a place for a fetch, first come, first served: for at most 30 s, and at most 20 of
  * an organisation at a time in this process.
  *
  * Throws `rate_limited` when the line is too long or too slow, and the reason of `signal` once that is aborted.
@@ -44,7 +44,7 @@ export async function waitForPlace(
   }
 }
 
-/** A place was given back: the first in the organisation's line looks again. */
+/** Wake the first in the organisation's line, because a place is free again. */
 export function wakeFirst(organisationId: string): void {
   lines.get(organisationId)?.[0]?.wake()
 }

@@ -2,11 +2,11 @@ import { fileTypeFromBuffer, fileTypeFromFile } from 'file-type'
 
 const MiB = 1024 * 1024
 
-/** The largest picture and the largest video that are taken, as they are sent (docs/api/limits.md, Sizes). */
+/** The largest picture and the largest video that we accept (docs/api/limits.md, Sizes). */
 export const ImageBytesAtMost = 20 * MiB
 export const VideoBytesAtMost = 1024 * MiB
 
-/** A video by what its first bytes say, and how its file is called. */
+/** The type of a video by its first bytes, and the extension of its file. */
 const videos: Record<string, { mime: string; extension: string }> = {
   'video/mp4': { mime: 'video/mp4', extension: 'mp4' },
   'video/x-m4v': { mime: 'video/mp4', extension: 'mp4' }, // the same under another brand
@@ -23,7 +23,7 @@ type Code =
   | 'media_too_long'
   | 'media_unreadable'
 
-/** A file that we don't accept. The message may be shown to its sender. */
+/** A file that we do not accept. Its sender may see the message. */
 export class MediaError extends Error {
   readonly code: Code
   constructor(code: Code, message: string, { cause }: { cause?: unknown } = {}) {
@@ -37,7 +37,7 @@ export async function typeOf(path: string): Promise<string> {
   return (await fileTypeFromFile(path))?.mime ?? ''
 }
 
-/** What kind of video a type is; null when it is none that we take. */
+/** The kind of video for a type; null for a type that we do not accept. */
 export function videoTypeOf(mime: string): VideoType | null {
   return videos[mime] ?? null
 }
@@ -48,7 +48,7 @@ export async function bytesAtMost(head: Uint8Array): Promise<number> {
   return videoTypeOf(mime) ? VideoBytesAtMost : ImageBytesAtMost
 }
 
-/** What is said of a file of more than `bytes`. */
+/** The sentence for a file of more than `bytes`. */
 export function sizeSentence(bytes: number): string {
   return bytes === VideoBytesAtMost
     ? 'A video can have at most 1 GB.'

@@ -13,7 +13,7 @@ const SecondsAtMost = 60
 const ThumbnailPixels = 480
 const AccountPicturePixels = 256
 
-// By what the bytes say. Whatever is written here is written anew, so nothing else that a file held is passed on.
+// By the first bytes. We encode every picture again, so nothing else in the file is passed on.
 const formats: Record<string, { extension: string; encode: (image: Sharp) => Sharp }> = {
   'image/jpeg': { extension: 'jpg', encode: (image) => image.jpeg({ quality: 90 }) },
   'image/png': { extension: 'png', encode: (image) => image.png() },
@@ -26,7 +26,7 @@ const unreadable = "We can't read the picture. It is damaged."
 const tooLarge = 'The picture is larger than 20 MB.'
 
 /**
- * A file that may be kept, and what is known of it: sizes in pixels, upright, of one frame; `sha256` in hex, of the bytes
+ * A file that we accept, and its facts: size in pixels, upright, of one frame; `sha256` in hex, of the bytes
  * that are kept. `store` keeps them, and the thumbnail beside them, under new keys.
  */
 export type Accepted = {
@@ -102,7 +102,7 @@ export async function fitPicture(files: Files, bytes: Uint8Array, organisationId
   return key
 }
 
-// Reads the head of the file only: what is too large is never decoded.
+// Reads only the head of the file: a picture that is too large is never decoded.
 async function opened(input: string | Uint8Array): Promise<Sharp> {
   const {
     width,
@@ -131,7 +131,7 @@ function decoded<T>(work: Promise<T>): Promise<T> {
   return work.catch((cause) => Promise.reject(new MediaError('media_unreadable', unreadable, { cause })))
 }
 
-/** A file key that nobody can guess: anyone who knows it can read the file. */
+/** A file key that nobody can guess: anybody who knows it can read the file. */
 export function newKey(extension: string): string {
   return `${mintName()}.${extension}`
 }

@@ -22,7 +22,7 @@ import { beginUpload } from './uploads.ts'
 import { acceptVideo } from './video.ts'
 
 export const media = router({
-  /** Take in a file that a door has streamed to the temporary `path`; the door removes it. */
+  /** Store a file that the HTTP handler has streamed to the temporary `path`. The handler removes it. */
   create: needs('media:write')
     .input(UploadFile.extend({ path: z.string() }))
     .mutation(({ ctx, input }) => storeMedia(ctx, input.path, input.alt)),
@@ -96,7 +96,7 @@ export const media = router({
       return showMedia(row, env.appUrl)
     }),
 
-  /** Remove a file that no post needs any more: posts that are out keep what they showed, and lose the id. */
+  /** Remove a file that no post needs any more. Published posts keep what they showed, and lose the id. */
   remove: needs('media:write')
     .input(ById)
     .mutation(async ({ ctx: { db, files, actor, organisationId }, input: { id } }) => {
@@ -128,7 +128,7 @@ export const media = router({
 
 export type Media = z.infer<typeof answers.Media>
 
-// Before their deliveries, as everybody does.
+// Before their deliveries, as everywhere.
 async function lockPostsWith(tx: Tx, organisationId: string, id: string): Promise<void> {
   await tx.execute(sql`
     select p.id from posts p where p.organisation_id = ${organisationId} and p.id in (
@@ -194,14 +194,14 @@ async function storeMedia(
   const { files, actor } = ctx
   await using upload = ctx.upload ?? beginUpload(ctx, actor.organisationId)
   const { facts, store } = await accept(files, path, actor.organisationId)
-  await upload.reserve(facts.bytes, facts.bytes) // it may have grown
+  await upload.reserve(facts.bytes, facts.bytes) // our encoding may be larger
   const own = (await keysOf(ctx.db, actor.organisationId, facts.sha256)) ? null : await store()
   const made = { own, store, upload, finish, values: { alt, createdById: actor.id, ...facts } }
   const { media, keys } = await writeMedia(ctx, made).catch(async (error: unknown) => {
-    if (error instanceof Failure && own) await removeAll(files, own) // thrown before the end: there is no row
+    if (error instanceof Failure && own) await removeAll(files, own) // thrown before the commit: there is no row
     throw error
   })
-  // Not after another failure: whether the row is there is then unknown. What is in nobody's use is swept.
+  // Not after another error: the row may exist then. The sweep removes unused files.
   if (own && keys !== own) await removeAll(files, own)
   return media
 }

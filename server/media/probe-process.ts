@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises'
 import { CustomSource, Input, type InputVideoTrack, MP4, QTFF, WEBM } from 'mediabunny'
 
-// A process of its own that looks into one video (video.ts): it can read nothing else, and ends with its answer.
+// A separate process that reads one video (video.ts). It can read nothing else, and exits after its answer.
 
-const BytesReadAtMost = 64 * 1024 * 1024 // an hour's index has 5 MB; who wants more means to keep us busy
+const BytesReadAtMost = 64 * 1024 * 1024 // the index of an hour has 5 MB; more is an attack
 const CacheBytes = 8 * 1024 * 1024
 
 export type Probed = { mime: string; width: number; height: number; seconds: number }
@@ -31,7 +31,7 @@ async function sizeOf(video: InputVideoTrack): Promise<Pick<Probed, 'width' | 'h
   return { width: await video.getDisplayWidth(), height: await video.getDisplayHeight() }
 }
 
-// Some recorders do not write the length down: then the end of the last frame is looked for.
+// Some recorders do not write the length: then we look for the end of the last frame.
 async function secondsOf(input: Input): Promise<number> {
   return (await input.getDurationFromMetadata()) || (await input.computeDuration())
 }

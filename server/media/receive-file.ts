@@ -7,10 +7,10 @@ import { Failure } from '../errors.ts'
 import { parsed, requirePlain } from '../http/request-body.ts'
 import { bytesAtMost, sizeSentence, VideoBytesAtMost } from './format.ts'
 
-/** How slowly a file may come: the longest pause, and the whole of it. */
+/** The slowest pace of an upload: the longest pause, and the time for all of it. */
 export type Pace = { pauseMs: number; wholeMs: number }
 
-/** 1 GB within the hour takes 2.4 Mbit/s. */
+/** 1 GB in an hour needs 2.4 Mbit/s. */
 export const UploadPace: Pace = { pauseMs: 15_000, wholeMs: 3_600_000 }
 
 const AroundFileBytes = 100_000
@@ -72,7 +72,7 @@ async function receive(req: IncomingMessage, path: string, pace: Pace, reserve: 
   const forgetPace = keepPace(req, pace, (detail) => parser.destroy(new Failure('upload_too_slow', { detail })))
   try {
     await parsed(req, parser)
-    await Promise.all(written) // the last of it may still be on its way to the disk
+    await Promise.all(written) // the end of it may not be on the disk yet
   } finally {
     forgetPace()
     await Promise.allSettled(written) // the file is closed: one that is opened after we removed it would stay

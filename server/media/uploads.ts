@@ -14,7 +14,7 @@ const LeastAheadBytes = 64 * 1024
 
 type UploadSlot = { db: Db; quota: number; id: string; organisationId: string }
 
-/** Begin to take in a file: nothing is kept for it yet. */
+/** Begin an upload. Nothing is reserved yet. */
 export function beginUpload({ db, env }: Pick<Installation, 'db' | 'env'>, organisationId: string): Upload {
   const slot: UploadSlot = { db, quota: env.storageQuota, id: uuidv7(), organisationId }
   let renewal: NodeJS.Timeout | null = null
@@ -41,7 +41,7 @@ export function beginUpload({ db, env }: Pick<Installation, 'db' | 'env'>, organ
     [Symbol.asyncDispose]: async () => {
       if (!renewal) return
       clearInterval(renewal)
-      await remove(db, slot).catch(() => {}) // then its lease ends by itself
+      await remove(db, slot).catch(() => {}) // then its lease expires
     },
   }
 }
@@ -66,7 +66,7 @@ async function takePlace({ db, id, organisationId }: UploadSlot): Promise<boolea
 
 type Reservation = { bytes: number; wanted: number; isFetch: boolean }
 
-// More than there is so far, if it fits: a file that comes in pieces asks now and then, and not at each.
+// Reserve more than has arrived, if it fits: then a streamed file need not ask for each piece.
 async function reserve(
   { db, quota, id, organisationId }: UploadSlot,
   { bytes, wanted, isFetch }: Reservation,
@@ -100,12 +100,12 @@ async function renew(slot: UploadSlot): Promise<void> {
   await renewed.catch(() => {}) // the next one may get through
 }
 
-// Until `tx` ends: of uploads side by side each sees what the others have kept free.
+// Until `tx` ends: parallel uploads see what the others have reserved.
 async function lockStorage(tx: Tx, organisationId: string): Promise<void> {
   await tx.execute(sql`select from organisations where id = ${organisationId} for no key update`)
 }
 
-/** The bytes of the organisation's media, and those kept free for uploads beside this one. */
+/** The bytes of the organisation's media, and those reserved for its other uploads. */
 async function usedBy(tx: Tx, { id, organisationId }: Pick<UploadSlot, 'id' | 'organisationId'>): Promise<number> {
   const [row] = await tx.execute<{ used: number }>(sql`
     select (${storedBytes(organisationId)} + (select coalesce(sum(bytes), 0) from uploads

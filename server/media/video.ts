@@ -25,7 +25,7 @@ const Parser = join(dirname(createRequire(import.meta.url).resolve('mediabunny')
 const inTurn = limitPerOrganisation(2, 20)
 
 /**
- * Take the video in the file at `path`, which begins like one of `type`: kept as it is, without a thumbnail. `store`
+ * Accept the video in the file at `path`, which begins like one of `type`. It is kept as it is, without a thumbnail. `store`
  * takes the file away from `path`.
  *
  * Throws MediaError, and `rate_limited` when too many of the organisation wait.
@@ -53,7 +53,7 @@ export async function acceptVideo(
   }
 }
 
-// Nothing of the file is trusted, nor is what reads it: a process without our secrets, which may read this one file and
+// We trust neither the file nor its parser. The parser runs in a process without our secrets, which may read this one file and
 // its own code, write nothing, start nothing, hold little memory, and has five seconds.
 async function probe(path: string, mime: string): Promise<Probed> {
   const file = await realpath(path)
@@ -74,7 +74,7 @@ async function probe(path: string, mime: string): Promise<Probed> {
   return probed.data
 }
 
-// Its own word, that there was no more time, or that it ran out of memory: all else, such as too many open files, is ours.
+// The process refused the file, ran out of time or out of memory. Any other error, such as too many open files, is ours.
 function isOfTheFile({ code, killed, signal }: { code?: unknown; killed?: boolean; signal?: string | null }): boolean {
   return code === 1 || killed === true || signal === 'SIGABRT'
 }
@@ -92,7 +92,7 @@ function requireSize(width: number, height: number): void {
   throw new MediaError('media_dimensions_too_large', message)
 }
 
-// Into one piece of memory again and again: a gigabyte of pieces would be thrown away faster than they are collected.
+// Uses one buffer again and again: a gigabyte of buffers would be discarded faster than they are collected.
 async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256')
   const piece = Buffer.alloc(PieceBytes)

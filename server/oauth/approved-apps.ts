@@ -8,7 +8,7 @@ import { Failure } from '../errors.ts'
 import { ById } from '../forms.ts'
 import { removeWebhooksOf } from '../webhooks/webhooks.ts'
 
-/** An app that an organisation has approved. `id` is the app's; several consents stand behind one line. */
+/** An app that an organisation has approved. `id` is the app's. One entry may cover several consents. */
 export type ApprovedApp = {
   id: string
   name: string
@@ -23,7 +23,7 @@ export type ApprovedApp = {
 }
 
 export const approvedApps = router({
-  /** The apps that the organisation has approved; `mine` only what the signed-in person approved. */
+  /** The apps that the organisation has approved. `isMine`: the signed-in person approved it. */
   list: signedIn.query(
     async ({ ctx: { db, env, organisationId, actor } }): Promise<(ApprovedApp & { isMine: boolean })[]> => {
       const rows = await db.execute<Row>(sql`
@@ -52,7 +52,7 @@ export const approvedApps = router({
     },
   ),
 
-  /** Stop this organisation's tokens for an app, and nobody else's. */
+  /** Revoke this organisation's tokens for an app. Those of other organisations stay. */
   revoke: owner.input(ById).mutation(({ ctx, input: { id } }) =>
     ctx.db.transaction(async (tx) => {
       const { organisationId } = ctx

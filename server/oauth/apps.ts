@@ -24,7 +24,7 @@ export const apps = router({
     return rows.map((row) => showApp(row, env.appUrl))
   }),
 
-  /** An app, its secrets by their last characters, and what was last tried with it. */
+  /** An app, the last characters of its secrets, and its latest attempts. */
   get: owner.input(ById).query(async ({ ctx: { db, env, organisationId }, input: { id } }) => {
     const app = await appOf(db, organisationId, id)
     const secrets = await db
@@ -56,7 +56,7 @@ export const apps = router({
     }
   }),
 
-  /** `clientSecret` is shown this once: only its digest is kept. */
+  /** `clientSecret` is shown only once: we store only its digest. */
   create: owner.input(CreateApp).mutation(({ ctx, input }) =>
     ctx.db.transaction(async (tx) => {
       const { organisationId, actor } = ctx
@@ -89,7 +89,7 @@ export const apps = router({
     }),
   ),
 
-  /** Take in a picture that a door has streamed to the temporary `path`; the door removes it. */
+  /** Store a picture that the HTTP handler has streamed to the temporary `path`. The handler removes it. */
   setPicture: owner.input(SetAppPicture).mutation(async ({ ctx, input: { id, path } }) => {
     const { db, env, files, organisationId } = ctx
     await appOf(db, organisationId, id)
@@ -106,7 +106,7 @@ export const apps = router({
     })
   }),
 
-  /** Take the picture away, its file with it. */
+  /** Remove the picture and its file. */
   removePicture: owner.input(ById).mutation(async ({ ctx, input: { id } }) => {
     const { db, files, organisationId } = ctx
     const { pictureKey, name } = await appOf(db, organisationId, id)
@@ -122,7 +122,7 @@ export const apps = router({
     await files.remove(pictureKey)
   }),
 
-  /** A new secret, shown this once. The old one fails at once, or after 24 h when `overlap` was chosen; tokens go on. */
+  /** Create a new secret, shown only once. The old one fails immediately, or after 24 h with `overlap`. Tokens keep working. */
   rotate: owner.input(RotateSecret).mutation(({ ctx, input: { id, overlap } }) =>
     ctx.db.transaction(async (tx) => {
       const app = await appOf(tx, ctx.organisationId, id, 'no key update') // of two rotations at once, the later secret stays
@@ -151,8 +151,8 @@ export const apps = router({
 })
 
 /**
- * Note what was tried with an app, for its developer: no secret, no code; `address` of the app's own calls only.
- * The newest 50 of each step are kept: anybody can fill one of them, and hides nothing of another by it.
+ * Record an attempt with an app, for its developer: no secret, no code. `address` only for the app's own calls.
+ * The newest 50 of each step are kept: anybody can fill one step, but that hides nothing of the others.
  */
 export async function noteAttempt(
   tx: Tx,
@@ -160,7 +160,7 @@ export async function noteAttempt(
   attempt: { step: string; outcome: string; description?: string; address?: string },
 ): Promise<void> {
   const { step, outcome, description = null, address = null } = attempt
-  // An app that is deleted meanwhile has nobody to be told.
+  // If the app is deleted meanwhile, there is no developer to show this to.
   await tx.execute(sql`
     insert into app_attempts (id, app_id, organisation_id, step, outcome, description, address)
     select ${uuidv7()}, id, organisation_id, ${step}, ${outcome}, ${description}, ${address}

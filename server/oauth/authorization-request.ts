@@ -1,24 +1,24 @@
 import { scopes as allScopes, defaultScopes, type Scope } from '../access/scopes.ts'
 
-// RFC 6749 §4.1.1 with PKCE (RFC 7636) and the issuer in the answer (RFC 9207). Pure: what is registered comes in.
+// RFC 6749 §4.1.1 with PKCE (RFC 7636) and the issuer in the answer (RFC 9207). Pure functions: the caller reads the client.
 
 const StateLength = 4096 // encoded; it is kept until the person answers
 
-/** What is known of the client that a request names. */
+/** The client that a request names. */
 export type RegisteredClient = { redirectUris: string[] }
 
-/** An authorization request that may be put before a person. `state` is as it came, percent-encoded. */
+/** An authorization request that a person may see. `state` is as it arrived, percent-encoded. */
 export type AuthorizationRequest = RedirectTarget & {
   scopes: Scope[]
   codeChallenge: string | null
 }
 
-/** Where an answer goes, known as soon as the client and its redirect URI are. */
+/** Where the answer goes, known as soon as the client and its redirect URI are. */
 export type RedirectTarget = { redirectUri: string; wasRedirectNamed: boolean; state: string | null }
 
-/** Shown to the person and never redirected: who asks, or where the answer should go, is not certain (§4.1.2.1). */
+/** Shown to the person, never redirected: the client or the redirect URI is not certain (§4.1.2.1). */
 export class PageError extends Error {
-  readonly forMaker: string // what the app's maker is told besides
+  readonly forMaker: string // the message for the app's developer
   constructor(message: string, forMaker = message) {
     super(message)
     this.forMaker = forMaker
@@ -128,7 +128,7 @@ function isSame(registered: string, named: string): boolean {
   return ours !== null && theirs !== null && ours[1] === theirs[1] && (ours[2] ?? '') === (theirs[2] ?? '')
 }
 
-// Encoded as it was, but for what may not stand in a URL at all; `+` is a space, which not every client reads back.
+// Encoded as it was, except for characters that a URL cannot have. `+` is a space, which not every client reads back.
 function asItCame(value: string): string {
   return value.replaceAll('+', '%20').replace(/[^\x21-\x7e]|["<>\\^`{|}#]/gu, encodeURIComponent)
 }
@@ -154,7 +154,7 @@ function challengeIn(
   return challenge
 }
 
-/** Form-encoded text, read. Null for what is no text: not UTF-8, or with a NUL, which the database does not take. */
+/** Decode form-encoded text. Null for text that is not UTF-8 or has a NUL, which the database does not accept. */
 export function decoded(value: string): string | null {
   try {
     const text = decodeURIComponent(value.replaceAll('+', ' '))

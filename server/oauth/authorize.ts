@@ -28,7 +28,7 @@ const RequestMinutes = 60
 const SameAnswerSeconds = 60 // a double click within gets the same redirect
 const RequestsOfSession = 20 // that are kept: the oldest goes
 
-/** What GET /oauth/authorize answers: a page that goes nowhere, a redirect to the app, or a person to be asked. */
+/** The answer of GET /oauth/authorize: an error page, a redirect to the app, the sign-in, or the consent page. */
 export type Begun =
   | { kind: 'refused'; message: string }
   | { kind: 'redirect'; url: string }
@@ -46,9 +46,9 @@ export type Consent = {
 
 export const authorize = router({
   /**
-   * Check an authorization request, all of it before anybody signs in, and keep it for the consent page.
+   * Check an authorization request completely before anybody signs in, and store it for the consent page.
    *
-   * `isOnlyLook`: nobody will answer it (HEAD), and nothing is kept.
+   * `isOnlyLook`: nobody will answer it (HEAD), so nothing is stored.
    */
   begin: anybody.input(AuthorizeQuery).mutation(async ({ ctx, input }): Promise<Begun> => {
     const parameters = parametersOf(input.query)
@@ -64,7 +64,7 @@ export const authorize = router({
     }
   }),
 
-  /** The person's word. Returns where the browser goes: the app's redirect URI with a code, or with access_denied. */
+  /** The person's decision. Returns where the browser goes: the app's redirect URI with a code, or with access_denied. */
   decide: signedIn.input(DecideRequest).mutation(
     ({ ctx, input }): Promise<{ url: string }> =>
       ctx.db.transaction(async (tx) => {
@@ -112,7 +112,7 @@ function orPageError(error: unknown): PageError {
   throw error
 }
 
-// What fails on our side once the request is good is told to the app; the reason goes to the log, and only there.
+// Our own errors after a good request go back to the app as server_error. Only the log has the reason.
 function ourFault(ctx: Context, target: RedirectTarget, error: unknown): never {
   if (error instanceof PageError) throw error
   ctx.log.error({ err: error }, 'authorization request failed')
@@ -160,7 +160,7 @@ async function askFor(
   return { kind: 'consent', consent }
 }
 
-// False when the session has ended meanwhile; an app that was deleted meanwhile is a page, and neither is our fault.
+// False when the session has ended meanwhile. An app that was deleted meanwhile gets an error page. Neither is our fault.
 function keep(
   ctx: Context,
   { sessionId }: MemberActor,
@@ -193,7 +193,7 @@ function keep(
   })
 }
 
-// Only the same button pressed again is a double click: who denies after approving is not sent on with a code.
+// Only the same button pressed again is a double click: a denial after an approval must not return the code.
 function sameAnswer({ ring }: Context, kept: KeptRequest, answer: Uint8Array, decision: string): string {
   const given = JSON.parse(open(ring, placeOf('answer', kept.id, kept.organisationId), answer))
   if (given.decision !== decision) throw new Failure('consent_expired')

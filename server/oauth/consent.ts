@@ -10,7 +10,7 @@ import type { Context } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
 import { noteAttempt } from './apps.ts'
 
-// What a person's answer does, and for which organisations it counts.
+// What a decision does, and for which organisations a person may decide.
 
 const CodeMinutes = 10
 
@@ -57,7 +57,7 @@ export async function grantable(tx: Tx, member: MemberActor): Promise<Grantable[
 }
 
 /**
- * Let an app in. Returns the parameters of the answer: a code, good for 10 minutes.
+ * Approve an app. Returns the parameters of the answer: a code, valid for 10 minutes.
  *
  * Throws `role_too_low` where the person may not approve, and `unprocessable` for a channel that is not the organisation's.
  */
@@ -102,7 +102,7 @@ export async function approve(
   return { code }
 }
 
-/** Deny. Anybody can. The audit log records it only for a person whose approval would have counted. */
+/** Deny an app. Anybody may; the audit log records it only for people who could have approved it. */
 export async function deny(
   ctx: Deciding,
   tx: Tx,

@@ -20,7 +20,7 @@ import {
 
 type Request = express.Request
 type Response = express.Response
-/** What a body says, whether it came as JSON or as a form. */
+/** The parameters of a body, sent as JSON or as a form. */
 type BodyParameters = Map<string, string>
 
 const BodyBytes = 16 * 1024
@@ -29,7 +29,7 @@ const known = new Set(
   'grant_type code redirect_uri code_verifier client_id client_secret token token_type_hint'.split(' '),
 )
 
-/** The OAuth endpoints that machines call, with their own error dialect (RFC 6749 §5.2), and the metadata documents. */
+/** The OAuth endpoints that apps call, with their own error format (RFC 6749 §5.2), and the metadata documents. */
 export function oauthEndpoints(installation: Installation): express.Router {
   const router = express.Router({ strict: true, caseSensitive: true })
   router.all('/oauth/token', endpoint(installation, 'token', token))
@@ -40,16 +40,16 @@ export function oauthEndpoints(installation: Installation): express.Router {
   return router
 }
 
-/** Whether what is asked for answers in the dialect of OAuth, refusals included. */
+/** Whether this path answers with OAuth's own error format. */
 export function isOAuthEndpoint({ path }: { path: string }): boolean {
   return /^\/oauth\/(token|revoke|introspect)$/.test(path)
 }
 
 /**
- * Let an app open the consent page in a window of its own, see it close and hear from its own callback page.
+ * Let an app open the consent page in a new window, see it close and get a message from its callback page.
  *
- * Comes after the headers of all pages, whose `same-origin` takes window and opener apart for good, on one page or
- * redirect of that way (HTML, "Cross-origin opener policies"); `same-origin-allow-popups` is for who opens, not for what
+ * Must come after the headers of all pages: their `same-origin` separates window and opener for good, on any page or
+ * redirect in between (HTML, "Cross-origin opener policies"). `same-origin-allow-popups` is for the opener, not for what
  * is opened. An opener reads nothing of another origin's pages, and frames are refused as before.
  */
 export function openerPolicy(req: Request, res: Response, next: express.NextFunction): void {
@@ -59,7 +59,7 @@ export function openerPolicy(req: Request, res: Response, next: express.NextFunc
   next()
 }
 
-/** One request at an endpoint: what was sent, and who it is once asked. */
+/** One request to an endpoint: its parameters, and its client, which is authenticated on demand. */
 type EndpointCall = Installation & { parameters: BodyParameters; address: string; client: () => Promise<Client> }
 
 async function token(call: EndpointCall): Promise<unknown> {
@@ -203,7 +203,7 @@ function requireParameter(parameters: BodyParameters, name: string): string {
 
 /** Answer one of the endpoints with what went wrong (RFC 6749 §5.2). */
 export function sendFailure(req: Request, res: Response, error: unknown): void {
-  if (res.writableEnded) return // it waited too long, and was told so (waiting.ts)
+  if (res.writableEnded) return // it waited too long and was already refused (waiting.ts)
   if (error instanceof OAuthError) {
     const isClient = error.error === 'invalid_client'
     const challenge =
@@ -211,11 +211,11 @@ export function sendFailure(req: Request, res: Response, error: unknown): void {
     sendError(res, isClient ? 401 : 400, error.error, error.message, challenge)
     return
   }
-  if (error === req.errored) return void res.destroy() // they went away
+  if (error === req.errored) return void res.destroy() // the caller disconnected
   if (!req.complete) discardRest(req)
   const { status, detail, retryAfterSeconds } = problemFrom(error)
   const headers = retryAfterSeconds === null ? {} : { 'Retry-After': String(retryAfterSeconds) }
-  // The one registered code that tells a client to come back. At invalid_client some throw their credentials away.
+  // The only registered code that means "try again". After invalid_client, some clients delete their credentials.
   if (status === 429) return void sendError(res, 429, 'temporarily_unavailable', detail, headers)
   if (status === 503) return void sendError(res, 503, 'temporarily_unavailable', detail, headers)
   if (status < 500) return void sendError(res, status, 'invalid_request', detail, headers)

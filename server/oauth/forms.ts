@@ -6,7 +6,7 @@ import { Id, line, text } from '../forms.ts'
 const AppName = line(100)
 const AppDescription = text(500).trim()
 
-/** Where an app may be sent back to: https, or http to a loopback address; no fragment, user info or wildcard. */
+/** A redirect URI: https, or http to a loopback address; no fragment, user info or wildcard. */
 export const RedirectUri = z
   .string()
   .max(2000)
@@ -35,7 +35,7 @@ export const CreateApp = z.strictObject({
 })
 export const UpdateApp = CreateApp.extend({ id: Id })
 export const RotateSecret = z.strictObject({ id: Id, overlap: z.boolean().default(false) })
-export const DeleteApp = z.strictObject({ id: Id, name: z.string() }) // its name typed, so that nobody deletes by a slip
+export const DeleteApp = z.strictObject({ id: Id, name: z.string() }) // its name typed, so that nobody deletes it by mistake
 export const SetAppPicture = z.strictObject({ id: Id, path: z.string() })
 
 /** The raw query of an authorization request, without its `?`. */

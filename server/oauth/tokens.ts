@@ -10,7 +10,7 @@ import { removeWebhooksOf } from '../webhooks/webhooks.ts'
 import { noteAttempt } from './apps.ts'
 import { isRegistered } from './authorization-request.ts'
 
-const ReplayGraceSeconds = 10 // a retry after a lost answer is no theft
+const ReplayGraceSeconds = 10 // a retry after a lost response is not theft
 const UnknownClient = 'The client is unknown or its secret is wrong.'
 const WrongSecret = 'The client secret is wrong or has expired.'
 const NoSecret = 'client_secret is missing. Send it in the body or with HTTP Basic.'
@@ -24,10 +24,10 @@ export class OAuthError extends Error {
   }
 }
 
-/** What a client shows to say who it is; null for what it left out or nobody can read. */
+/** The credentials that a client sends; null for those that are missing or unreadable. */
 export type ClientCredentials = { clientId: string | null; secret: string | null }
 
-/** Who calls, before it is known: where, and from where. */
+/** Where a call comes from and goes to, before its client is known. */
 export type CallOrigin = { endpoint: Endpoint; address: string }
 
 /** An endpoint that authenticates clients, by the last step of its path. */
@@ -68,7 +68,7 @@ export async function authenticateClient(
  * `client` has been authenticated. One statement redeems the code, so that of many exchanges at once one wins.
  * Throws OAuthError `invalid_grant` when the code is unknown, expired (10 minutes), used or another client's, or the
  * redirect URI or the verifier is not its own; a use again more than 10 s later also revokes the token that it gave (§4.1.2).
- * That is thrown once the transaction is committed, which keeps what the developer is told and the revocation.
+ * It throws after the commit, so that the recorded attempt and the revocation stay.
  */
 export async function exchange(db: Db, client: Client, given: Given, address: string): Promise<TokenAnswer> {
   const answer = await db.transaction(async (tx) => {
@@ -96,7 +96,7 @@ export async function exchange(db: Db, client: Client, given: Given, address: st
   )
 }
 
-/** Revoke a token (RFC 7009). An unknown one is as good as revoked; another client's stays, and throws `invalid_grant` (§2.1). */
+/** Revoke a token (RFC 7009). An unknown one counts as revoked; another client's stays, and throws `invalid_grant` (§2.1). */
 export async function revoke(db: Db, client: Client, token: string, address: string): Promise<void> {
   const [found] = await db
     .select({ appId: accessTokens.appId, grantId: accessTokens.grantId })
@@ -107,7 +107,7 @@ export async function revoke(db: Db, client: Client, token: string, address: str
   await db.transaction((tx) => endGrant(tx, client, found.grantId, address))
 }
 
-/** What a client may know of a token (RFC 7662 §2.2): of its own live one all of it, of any other that it is not active. */
+/** What a client may know about a token (RFC 7662 §2.2): everything about its own active ones; any other is "not active". */
 export async function introspect(db: Db, client: Client, issuer: string, token: string) {
   const [found] = await db
     .select({ organisationId: accessTokens.organisationId, createdAt: accessTokens.createdAt, scopes: grants.scopes })
@@ -210,7 +210,7 @@ async function codeOf(tx: Tx, client: Client, code: string): Promise<KeptCode | 
   return row ? { ...row, isRegistered: isRegistered(client.redirectUris, row.redirectUri) } : null
 }
 
-// Tell the developer why, and end what a code gave that is used again. Null: the caller throws once this is committed.
+// Record the reason for the developer, and revoke the token of a code that is used again. Null: the caller throws after the commit.
 async function refuse(tx: Tx, client: Client, given: Given, address: string): Promise<null> {
   const kept = await codeOf(tx, client, given.code) // anew: another exchange may have redeemed it meanwhile
   const description = whyNotRedeemed(kept, given)

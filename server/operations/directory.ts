@@ -6,7 +6,7 @@ import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { digest, isApiKey } from '../access/secrets.ts'
 import { Failure } from '../errors.ts'
 
-// What operators look up of all organisations: names, ids and states, never a text or a credential.
+// What operators can look up in all organisations: names, ids and states, never a text or a credential.
 
 const FoundAtMost = 20 // of each kind
 
@@ -17,12 +17,12 @@ export type OrganisationSummary = {
   createdAt: string
   suspendedAt: string | null
   people: number
-  channels: number // those that are disconnected aside
+  channels: number // without the disconnected ones
   scheduledPosts: number
   lastPublishedAt: string | null
 }
 
-/** A page of all organisations, newest first. Throws `invalid_request` for a cursor that is none. */
+/** A page of all organisations, newest first. Throws `invalid_request` for an invalid cursor. */
 export async function organisationsIn(
   db: Db,
   limit: number,
@@ -55,7 +55,7 @@ export async function organisationsIn(
   )
 }
 
-/** Something that was found, and whose it is; an account belongs to as many organisations as it is listed with. */
+/** A search result with its organisation. An account is listed once for each of its organisations. */
 export type SearchResult = { kind: string; id: string; name: string | null; organisation: OwningOrganisation | null }
 
 type OwningOrganisation = { id: string; name: string; suspendedAt: string | null }
@@ -91,13 +91,13 @@ export async function find(db: Db, text: string): Promise<SearchResult[]> {
   }))
 }
 
-// By its index, for there may be millions. What is no id finds none.
+// By its index, because there may be millions. An invalid id finds nothing.
 function idIn(text: string) {
   const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
   return isId ? sql`id = ${text}::uuid` : sql`false`
 }
 
-/** End an API key, whosever it is; one that is revoked stays so since then. Throws `not_found`. */
+/** Revoke an API key of any organisation. A revoked one keeps its time. Throws `not_found`. */
 export async function revokeKey(db: Db, operator: Operator, id: string) {
   return db.transaction(async (tx) => {
     type Key = { id: string; name: string; last4: string; organisationId: string; revokedAt: string; isNew: boolean }

@@ -24,8 +24,8 @@ export const sealedColumns: Column[] = [
 export type Rotation = { tables: Record<string, { sealedAnew: number; sealedBefore: number }>; unopened: string[] }
 
 /**
- * Seal with the first key of the ring whatever another one sealed. Safe while everything runs, and to say again; what no
- * key opens is left as it is. Processes that still have another first key go on sealing with that one.
+ * Seal everything again with the first key of the ring. Safe while everything runs, and safe to repeat. A value that no
+ * key opens stays as it is. Processes that still have another first key keep sealing with that one.
  */
 export async function rotateKey({ db, ring }: Pick<Installation, 'db' | 'ring'>): Promise<Rotation> {
   const rotation: Rotation = { tables: {}, unopened: [] }
@@ -43,7 +43,7 @@ export async function rotateKey({ db, ring }: Pick<Installation, 'db' | 'ring'>)
 
 type Row = { id: string; organisationId: string; bytes: Uint8Array }
 
-// An empty value is a connection that is being begun: it is sealed a moment later.
+// An empty value is a connection that has just started: it is sealed a moment later.
 async function rowsOf(db: Db, { table, column }: Column, after: string): Promise<Row[]> {
   const rows = await db.execute<Row>(sql`
     select id, organisation_id as "organisationId", ${sql.identifier(column)} as bytes from ${sql.identifier(table)}

@@ -7,10 +7,10 @@ import { type Operator, recordByOperator } from '../access/audit.ts'
 import { Failure } from '../errors.ts'
 import { retryPost } from '../posts/posts.ts'
 
-// What operators look up in the ledger, whosever it is, and send again.
+// What operators look up in the ledger of any organisation, and send again.
 
 /**
- * The `limit` deliveries that are most overdue and have not gone out. `isPaused`: an operator has stopped the channel, its
+ * The `limit` most overdue deliveries that have not gone out. `isPaused`: an operator has stopped the channel, its
  * network, its organisation or everything, or a restore has; `isSuspended`: it is the organisation.
  */
 export async function overdue(db: Db, limit: number) {
@@ -41,8 +41,8 @@ export async function show(db: Db, id: string) {
 }
 
 /**
- * Wake the workers anew for a delivery that is due, or due to be looked for: its wake-up was lost. Throws `not_found`,
- * and `nothing_to_wake` where it waits for something else.
+ * Wake the workers again for a delivery that is due to be sent or checked, because its wake-up was lost. Throws `not_found`,
+ * and `nothing_to_wake` if it waits for something else.
  */
 export async function wake(db: Db, id: string): Promise<void> {
   const [row] = await db.execute<{ state: string; isWakeable: boolean }>(sql`
@@ -52,7 +52,7 @@ export async function wake(db: Db, id: string): Promise<void> {
   await (row.state === 'uncertain' ? wakeLook : wakeAtDue)(db, [id])
 }
 
-/** SQL: whether the delivery `d` on the channel `c` only waits for a worker. A pause keeps nobody from looking. */
+/** SQL: whether the delivery `d` on the channel `c` only waits for a worker. A pause does not stop checks. */
 export const isWakeable = sql`coalesce(
   (d.state = 'scheduled' and d.ready_at <= now() and (c.paused_until > now()) is not true and not ${isPaused})
     or (d.state = 'uncertain' and d.look_at <= now()), false)`

@@ -10,13 +10,13 @@ import { ListStuck, Reach, type stuckKinds } from './forms.ts'
 import { isWakeable, retry, wake } from './ledger-lookup.ts'
 import { goOnSending, stopSending } from './pauses.ts'
 
-// What the installation's operators see of all organisations: names, ids and states, never a text or a credential.
+// What the installation's operators can see of all organisations: names, ids and states, never a text or a credential.
 
 export const operations = router({
-  /** How it stands with the whole installation. */
+  /** The state of the whole installation. */
   overview: operator.query(({ ctx: { db } }) => overviewOf(db)),
 
-  /** Deliveries that do not go on, those that wait longest first. */
+  /** Deliveries that are stuck, the longest waiting first. */
   stuck: operator.input(ListStuck).query(({ ctx: { db }, input }): Promise<Page<Stuck>> => stuckIn(db, input)),
 
   pause: operator.input(Reach).mutation(({ ctx, input }) => stopSending(ctx, ctx.operator, input)),
@@ -30,7 +30,7 @@ export const operations = router({
   wake: operator.input(ById).mutation(({ ctx: { db }, input }) => wake(db, input.id)),
 })
 
-/** Whether anything is sent, by whom, what waits, and how late posts went out. */
+/** Whether sending is on, the workers, the queue, and how late posts went out. */
 export async function overviewOf(db: Db) {
   const [stopped, workers, counted, networks, paused, suspended, lateness] = await Promise.all([
     stoppedIn(db),
@@ -54,7 +54,7 @@ const isStuck: Record<Exclude<StuckKind, 'overdue'>, SQL> = {
   suspects: sql`d.crash_count > 0 and d.state not in ('published', 'cancelled')`, // no index has the failed ones: not counted
 }
 
-/** A delivery that does not go on, and why. `isWakeable`: it waits for nothing but a worker. */
+/** A stuck delivery, and why. `isWakeable`: it only waits for a worker. */
 export type Stuck = {
   id: string
   state: DeliveryState
@@ -85,7 +85,7 @@ async function stuckIn(tx: Tx, { kind, limit, cursor }: z.output<typeof ListStuc
   )
 }
 
-// Overdue ones are looked for channel by channel: no index has all of them by due time, including those that wait for another attempt.
+// Overdue ones are searched channel by channel: no index has all of them by due time, with those that wait for a retry.
 function oldestStuck(kind: StuckKind, count: number, cursor: string | undefined): SQL {
   const after = positionOf(cursor)
   const oldest = (is: SQL) => sql`(
@@ -107,7 +107,7 @@ async function stoppedIn(tx: Tx): Promise<{ pausedAt: string | null; restoredAt:
   return { pausedAt: iso(row!.pausedAt), restoredAt: iso(row!.restoredAt) }
 }
 
-/** A worker that has begun and was not seen to end. `isSilent`: no heartbeat for 30 s. */
+/** A worker that has started and not stopped. `isSilent`: no heartbeat for 30 s. */
 export type WorkerSeen = {
   owner: string
   host: string
@@ -128,7 +128,7 @@ async function workersOf(tx: Tx): Promise<WorkerSeen[]> {
 
 type Counts = Record<'overdue' | 'claimed' | 'sending' | 'uncertain' | 'held' | 'needs_review', number>
 
-// Each part goes by a partial index: what is out, and what is not due yet, costs nothing.
+// Each part uses a partial index: published deliveries and those not due yet cost nothing.
 async function countsOf(tx: Tx): Promise<{ counts: Counts; oldestDueAt: string | null }> {
   const [row] = await tx.execute<Counts & { oldest: string | null }>(sql`
     with scheduled as (
@@ -150,7 +150,7 @@ async function countsOf(tx: Tx): Promise<{ counts: Counts; oldestDueAt: string |
   return { counts, oldestDueAt: iso(oldest) }
 }
 
-/** A network with what is claimed or sent now, and its bound; null: as many as the workers can. */
+/** A network with its claimed and sending deliveries, and its limit. Null: no limit. */
 export type NetworkSeen = { name: string; underWay: number; atOnce: number | null; pausedAt: string | null }
 
 async function networksOf(tx: Tx): Promise<NetworkSeen[]> {
@@ -191,14 +191,14 @@ async function suspendedOf(tx: Tx): Promise<Suspended> {
   return { suspendedOrganisations, suspendedOrganisationCount: rows[0]?.count ?? 0 }
 }
 
-/** Half an hour of all workers: each number is that of its worst minute but for the counts, which are sums. */
+/** Half an hour of all workers. Counts are sums; each other number is from the worst minute. */
 export type HalfHour = {
   at: string
   published: number
   failed: number
   latenessP95Ms: number | null // null: nothing was published
   latenessMaxMs: number | null
-  waiting: number | null // null: no worker was there to see it
+  waiting: number | null // null: no worker was running
   oldestWaitingMs: number | null
 }
 

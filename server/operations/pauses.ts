@@ -24,13 +24,13 @@ export function stopSending(
   })
 }
 
-/** What is paused still, here and there; `organisations`: those that are suspended. */
+/** What is still paused. `organisations`: those that are suspended. */
 export type Paused = { all: boolean; networks: string[]; channels: number; organisations: number }
 
-/** `channelsDue`: how many have something due. `within`: the wider pause that still keeps what was resumed. */
+/** `channelsDue`: how many have due posts. `within`: the wider pause that still stops what was resumed. */
 export type Resumed = { resumed: Reach; channelsDue: number; stillPaused: Paused; within: 'all' | 'network' | null }
 
-/** Send within `reach` again. Throws `not_found`, and `unprocessable` after a restore that nobody has noticed yet. */
+/** Resume sending within `reach`. Throws `not_found`, and `unprocessable` after a restore without `after-restore`. */
 export function goOnSending({ db, networks }: PauseContext, operator: Operator, reach: Reach): Promise<Resumed> {
   return db.transaction(async (tx) => {
     const channel = await requireReach(tx, networks, reach)
@@ -64,7 +64,7 @@ async function requireNoticed(tx: Tx): Promise<void> {
     })
 }
 
-/** Bound how many posts all workers together send to a network at once; null: by nothing. Throws `not_found`. */
+/** Limit how many posts all workers together send to a network at once. Null: no limit. Throws `not_found`. */
 export function limitNetwork(
   { db, networks }: PauseContext,
   network: string,
@@ -83,7 +83,7 @@ function auditFieldsOf({ id, name, organisationId }: ChannelFound) {
   return { organisationId, subject: { id, name } }
 }
 
-// The channel, locked, where it is one.
+// The channel, locked, if `reach` is a channel.
 async function requireReach(tx: Tx, networks: Installation['networks'], reach: Reach): Promise<ChannelFound | null> {
   if (reach.scope === 'all') return null
   if (reach.scope === 'network') {

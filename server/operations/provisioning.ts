@@ -11,9 +11,9 @@ import { requireHardToGuess } from '../accounts/passwords.ts'
 import { storeChannel } from '../channels/rows.ts'
 import { Failure } from '../errors.ts'
 
-// What operators make for others: accounts, organisations, channels.
+// What operators create for others: accounts, organisations, channels.
 
-/** Make an account and its organisation; on an e-mail that exists, add an organisation to it. */
+/** Create an account and its organisation. If the e-mail exists, add an organisation to its account. */
 export async function createAccountFor(
   { db }: Installation,
   options: { email: string; password: string; organisation: string; name?: string; apiKey?: boolean },
@@ -45,7 +45,7 @@ export async function createAccountFor(
   })
 }
 
-/** Connect a channel of a network whose form is enough. Throws `not_found`, and ConnectError when the network refuses. */
+/** Connect a channel of a network that needs only a form. Throws `not_found`, and ConnectError when the network refuses. */
 export async function connectChannel(
   installation: Installation,
   key: string,

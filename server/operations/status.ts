@@ -3,7 +3,7 @@ import type { Db } from '../../db/client.ts'
 import { version } from '../../db/version.ts'
 import { overviewOf } from './operations.ts'
 
-/** How it stands with the whole installation, for an operator at the command line. `storedBytes`: of media, without their thumbnails. */
+/** The state of the whole installation, for an operator at the command line. `storedBytes`: media without thumbnails. */
 export async function statusOf(db: Db) {
   const [row] = await db.execute<{
     postgres: string

@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts'
 
 type Organisation = { id: string; name: string; suspendedAt: string | null }
 
-/** Suspend an organisation: nothing of it is sent, no post or file is taken. Throws `not_found`. */
+/** Suspend an organisation: none of its posts are sent, and no new post or file is accepted. Throws `not_found`. */
 export function suspendOrganisation(db: Db, operator: Operator, id: string): Promise<Organisation> {
   return db.transaction(async (tx) => {
     const before = await locked(tx, id)
@@ -18,10 +18,10 @@ export function suspendOrganisation(db: Db, operator: Operator, id: string): Pro
   })
 }
 
-/** What a suspension has put before a person. */
+/** `needsReview`: how many deliveries now need a decision. */
 export type Unsuspended = Organisation & { needsReview: number }
 
-/** End a suspension. What was due meanwhile needs a person; one that is not suspended stays as it is. Throws `not_found`. */
+/** End a suspension. Deliveries that were due meanwhile need a decision. Does nothing if not suspended. Throws `not_found`. */
 export function unsuspendOrganisation(db: Db, operator: Operator, id: string): Promise<Unsuspended> {
   return db.transaction(async (tx) => {
     const before = await locked(tx, id)

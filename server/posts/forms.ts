@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { cursor, Id, Instant, limit, text } from '../forms.ts'
 
-// If-Match: the post must have one of these versions.
+// From If-Match: the post must have one of these versions.
 const IfVersions = z.array(z.number().int()).optional()
 
 /** A post, and optionally the versions of which it must have one. */
@@ -19,7 +19,7 @@ const channelIds = (least: number) =>
     .pipe(z.array(Id))
 const MediaIds = z.array(Id).max(20, 'At most 20 files.')
 
-/** A text or media of its own on one channel; what is left out is the post's. */
+/** Another text or other media for one channel. What is left out comes from the post. */
 const Override = z
   .strictObject({ channelId: Id, content: text(100_000).optional(), mediaIds: MediaIds.optional() })
   .refine(({ content, mediaIds }) => content !== undefined || mediaIds !== undefined, 'Send content or mediaIds.')
@@ -57,7 +57,7 @@ export const CreatePost = z.discriminatedUnion(
   { error: (issue) => (issue.code === 'invalid_union' ? 'Must be one of schedule, now, draft.' : undefined) },
 )
 
-/** A change of a post: what is left out stays. `channelIds`, `mediaIds` and `overrides` are whole new sets. */
+/** A change of a post. Fields that are left out stay. `channelIds`, `mediaIds` and `overrides` replace the old lists. */
 export const UpdatePost = z.strictObject({
   id: Id,
   type: z.enum(['draft', 'schedule', 'now']).optional(),

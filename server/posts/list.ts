@@ -17,9 +17,9 @@ import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { channelsGrantedTo, reachesPost, type Viewer } from '../access/visibility.ts'
 import { cursor, Id, Instant, limit } from '../forms.ts'
 
-// Lists of posts. A list is put together of pieces, each of which an index gives in the order of the list and cuts off after a
-// page: one for each status, and one for what has no date. So a page costs what it shows, however many posts there are. Which
-// statuses are asked for is a parameter: each connection keeps every statement that it has seen.
+// Lists of posts. A list is made of pieces. An index gives each piece in the order of the list, cut off after a
+// page: one for each status, and one for posts without a date. So a page costs what it shows, for any number of posts. Which
+// statuses are wanted is a parameter: each connection keeps every statement that it has seen.
 
 const PostStatuses = z.array(z.enum(postStatuses)).min(1).max(postStatuses.length)
 /** What a list of posts can be asked for. */
@@ -163,12 +163,12 @@ function channelPiece(
       and ${filters(list, of, part, status)} ${ordered(list, of)}) of_channel)`
 }
 
-// There is no row of these. Asked of each candidate in turn: as `not exists` it may be planned as a join that reads them all.
+// True if there is no such row. Checked for each candidate: `not exists` may be planned as a join that reads them all.
 function none(rows: SQL): SQL {
   return sql`(select true from ${rows} limit 1) is null`
 }
 
-// Drafts on no channel, which an app of some channels sees where it made them.
+// Drafts without a channel: an app with some channels sees its own.
 function ownDraftPiece(list: List, status: PostStatus | null, part: Part): SQL {
   const { who } = list
   const of = { date: sql`p.date`, updatedAt: sql`p.updated_at`, id: sql`p.id`, status: sql`p.told` }
@@ -177,7 +177,7 @@ function ownDraftPiece(list: List, status: PostStatus | null, part: Part): SQL {
       and ${none(sql`deliveries d where d.post_id = p.id`)} and ${filters(list, of, part, status)} ${ordered(list, of)})`
 }
 
-// What is under way, whose status and last change are not (all) kept with the post.
+// Posts that are being sent: the post's row does not have all of their status and last change.
 function movingPiece(list: List): SQL {
   const { who, statuses, channelId, sort } = list
   const of = { date: sql`p.date`, updatedAt: sql`greatest(p.updated_at, m.at)`, id: sql`p.id`, status: sql`p.told` }

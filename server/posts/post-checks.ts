@@ -10,7 +10,7 @@ import type { KnownFault } from '../errors.ts'
 const ToleranceMs = 60_000 // the caller's clock and ours differ
 const FurthestYears = 5
 
-/** A post as its maker wants it. `date` is null for "now" and for a draft without one. */
+/** A post as its author wants it. `date` is null for "now" and for a draft without one. */
 export type Wanted = {
   content: string
   date: Date | null
@@ -24,8 +24,8 @@ type MediaFacts = { id: string; mime: string; bytes: number; alt: string; durati
 export type Facts = { now: Date; channels: ChannelFacts[]; media: MediaFacts[] }
 
 /**
- * What the rules need to know, in one statement: the database's clock and the channels and media of these ids that the
- * actor reaches. Neither can be taken away before the transaction ends, which would leave what it makes behind.
+ * What the checks need to know, in one statement: the database's clock, and the channels and media with these ids that the
+ * actor can see. They are locked until the transaction ends, so that nobody deletes them before the post exists.
  */
 export async function loadPostContext(tx: Tx, who: Viewer, wanted: Wanted): Promise<Facts> {
   const mediaIds = [wanted, ...wanted.overrides].flatMap(({ mediaIds }) => mediaIds ?? [])
@@ -44,7 +44,7 @@ export async function loadPostContext(tx: Tx, who: Viewer, wanted: Wanted): Prom
 
 type Complaint = Omit<KnownFault, 'path'>
 
-/** Ids that name nothing of this organisation, or no channel of the post; all that is asked of a draft. */
+/** Ids that do not exist in this organisation, or are not a channel of the post. A draft is checked only for these. */
 export function missingThings({ channelIds, mediaIds, overrides }: Wanted, { channels, media }: Facts): KnownFault[] {
   const noChannel: Complaint = { code: 'channel_not_found', message: 'Channel not found in this organisation.' }
   const noMedia: Complaint = { code: 'media_not_found', message: 'File not found in this organisation.' }
@@ -62,10 +62,10 @@ export function missingThings({ channelIds, mediaIds, overrides }: Wanted, { cha
   ]
 }
 
-/** What of a post stays as it is, and is therefore not asked again. `onChannels`: it goes out there once they are reconnected. */
+/** What an edit does not change, and we do not check again. `onChannels`: the post goes out there after a reconnect. */
 export type Unchanged = { date: boolean; onChannels: string[] }
 
-/** Everything that keeps a post from being scheduled, on every channel at once. */
+/** Everything that stops a post from being scheduled, on all channels at once. */
 export function validatePost(wanted: Wanted, facts: Facts, unchanged: Unchanged): KnownFault[] {
   return [
     ...missingThings(wanted, facts),
@@ -85,7 +85,7 @@ export function validatePost(wanted: Wanted, facts: Facts, unchanged: Unchanged)
   ]
 }
 
-/** What goes out on one channel, and where each half of it stands in the request. */
+/** What goes out on one channel, and the path of its text and media in the request. */
 type Part = { content: string; contentPath: string; mediaIds: string[]; mediaPath: string }
 
 function partFor({ content, mediaIds, overrides }: Wanted, channelId: string): Part {
@@ -121,7 +121,7 @@ function dateFaults(date: Date, now: Date): KnownFault[] {
   return []
 }
 
-// A post without text is without it on each channel that has none of its own, and that is told once.
+// Channels without their own text share the post's: report a missing text once, not for each of them.
 function emptiness(wanted: Wanted): KnownFault[] {
   const empty = wanted.channelIds
     .map((id) => partFor(wanted, id))

@@ -33,7 +33,7 @@ export const posts = router({
       }),
     ),
 
-  /** What would keep POST /posts from making this post: every problem on every channel at once. Nothing is stored. */
+  /** What stops POST /posts from creating this post: all problems on all channels at once. Nothing is stored. */
   validate: needs('posts:write')
     .input(CreatePost)
     .mutation(async ({ ctx: { db, actor }, input }): Promise<{ valid: boolean; errors: KnownFault[] }> => {
@@ -147,7 +147,7 @@ export const posts = router({
       }),
     ),
 
-  /** The ledger of a post: every try on every channel, oldest first. */
+  /** The ledger of a post: all attempts on all channels, oldest first. */
   attempts: needs('posts:read')
     .input(ListAttempts)
     .query(async ({ ctx: { db, organisationId, actor }, input: { id, limit, cursor } }): Promise<Page<Attempt>> => {
@@ -211,7 +211,7 @@ function staysOn(channelIds: string[]): (override: Override) => boolean {
 
 type CheckOptions = { isDraft: boolean; unchanged: Unchanged }
 
-/** Throws `unprocessable` with everything that is in the way; returns what it knows by then. */
+/** Throws `unprocessable` with all problems. Returns the facts that it has loaded. */
 async function requirePossible(tx: Tx, who: Viewer, wanted: Wanted, options: CheckOptions): Promise<Facts> {
   const facts = await loadPostContext(tx, who, wanted)
   const errors = problemsOf(wanted, facts, options)
@@ -227,7 +227,7 @@ function isUnsent(state: string, maybeOut: boolean): boolean {
   return !maybeOut && ['draft', 'scheduled', 'claimed', 'held'].includes(state)
 }
 
-/** Throws the conflict that keeps a post from being edited: something of it is out, or may be. */
+/** Throws the conflict that stops an edit: some of the post is published, or may be. */
 function requireOurs(found: Found[], post: Post): void {
   if (post.status === 'CANCELLED') throw new Failure('post_already_cancelled')
   if (!found.every(({ state, maybeOut }) => state === 'cancelled' || isUnsent(state, maybeOut)))

@@ -15,7 +15,7 @@ import type { Facts, Wanted } from './post-checks.ts'
 
 // A post as rows: itself, its media, a delivery a channel.
 
-/** A post of the organisation as callers see it. Throws `not_found`, for another organisation's just the same. */
+/** A post of the organisation as callers see it. Throws `not_found`, also for a post of another organisation. */
 export async function readPost(tx: Tx, who: Viewer, id: string): Promise<Post> {
   const [row] = await tx.execute<PostRow>(
     sql`select ${postColumns} from posts p, ${postView}
@@ -28,8 +28,8 @@ export async function readPost(tx: Tx, who: Viewer, id: string): Promise<Post> {
 type NewPost = { type: Post['type']; wanted: Wanted; channels: Facts['channels'] }
 
 /**
- * Make a post with its media and a delivery a channel, in the order given, with the wake-ups of those that are scheduled,
- * and tell webhooks of it, all in one statement; returns it as callers see it. `channels` are those wanted, among others.
+ * Create a post with its media, a delivery for each channel in the given order, the wake-ups of scheduled deliveries,
+ * and the webhook events, all in one statement. Returns it as callers see it. `channels` has at least the wanted ones.
  */
 export function makePost(tx: Tx, networks: Networks, actor: Actor, post: NewPost): Promise<Post> {
   const { type, wanted, channels } = post
@@ -152,7 +152,7 @@ async function removeDeliveries(
   )
 }
 
-/** Give a post's deliveries the order in which their channels are named, and what they have of their own. */
+/** Give a post's deliveries the order of their channels, and their own text and media. */
 async function arrange(
   tx: Tx,
   organisationId: string,

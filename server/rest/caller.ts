@@ -36,9 +36,9 @@ export async function authenticate(installation: Installation, req: Request, res
 }
 
 /**
- * Whom a credential stands for; null when it is good for nothing. Counts the request, for the organisation or for the
- * address of a bad credential, and says in the answer's fields what is left. Past the limit it throws nothing:
- * the request's state says so.
+ * The owner of a credential; null when it is not valid. Counts the request, for the organisation or for the
+ * address of a bad credential, and sets the rate limit headers. Past the limit it does not throw:
+ * `res.locals.isPastLimit` says so.
  */
 export async function identify(
   { db, env }: Installation,

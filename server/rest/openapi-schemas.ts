@@ -14,7 +14,7 @@ export type Schema = Json & {
 /** The named schemas of the document, by their names. */
 export type Schemas = Record<string, Schema>
 
-/** The schema of what a type takes or gives. What has a name becomes a component, also where it stands inside something else. */
+/** The schema of a type's input or output. A named type becomes a component, also inside another type. */
 export function schemaOf(type: z.ZodType, io: 'input' | 'output', schemas: Schemas): Schema {
   const made = z.toJSONSchema(z.array(type), { io, unrepresentable: 'any', target: 'draft-2020-12' })
   const { $defs = {}, items } = JSON.parse(JSON.stringify(made).replaceAll('#/$defs/', '#/components/schemas/')) as {
@@ -25,7 +25,7 @@ export function schemaOf(type: z.ZodType, io: 'input' | 'output', schemas: Schem
   return items
 }
 
-/** A reference to `schema`, which gets the name `name`; the forms that it may have get names after what tells them apart. */
+/** A reference to `schema`, under the name `name`. Variants get names from the value that distinguishes them. */
 export function named(name: string, schema: Schema, schemas: Schemas): Schema {
   schemas[name] = schema.oneOf ? choice(name, schema.oneOf, schemas) : schema
   return { $ref: `#/components/schemas/${name}` }
@@ -38,7 +38,7 @@ function choice(name: string, forms: Schema[], schemas: Schemas): Schema {
   return { oneOf: references, discriminator: { propertyName, mapping } }
 }
 
-// The property that has another value in each form, and these values.
+// The property that has a different value in each variant, and these values.
 function tellingApart(forms: Schema[]): [string, string[]] {
   const properties = Object.keys(forms[0]?.properties ?? {})
   const name = properties.find((key) => forms.every((form) => typeof form.properties?.[key]?.const === 'string'))!
@@ -49,7 +49,7 @@ function pascal(value: string): string {
   return value.replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** A schema in which some properties are not named: the path or a header carries them. Nor are those that nothing fits. */
+/** A schema without some properties, which are in the path or a header, and without those that accept no value. */
 export function without(schema: Schema, names: string[]): Schema {
   const { properties, required, ...rest } = schema
   const branches = (key: 'anyOf' | 'oneOf') => (rest[key] ? { [key]: rest[key].map((one) => without(one, names)) } : {})

@@ -12,7 +12,7 @@ import { type Route, routes } from './routes.ts'
 
 /**
  * The OpenAPI 3.1 document of the public API (https://spec.openapis.org/oas/v3.1.1), made from the table and the schemas
- * that serve the requests: what it says is what is checked.
+ * that serve the requests, so it says exactly what is checked.
  */
 export function openApi({ appUrl, baseUrl }: Pick<Env, 'appUrl' | 'baseUrl'>): Json {
   const schemas: Schemas = {}

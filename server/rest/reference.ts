@@ -85,7 +85,7 @@ function errorsOfApi(): Reference['errors'] {
   })
 }
 
-// Bodies are shown where they are sent, and a page of a list where it is answered.
+// Bodies are shown with their request, and a page of a list with its response.
 function shownWithEndpoints(paths: Record<string, Record<string, Operation>>, schemas: Schemas): Set<string> {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
   const bodies = operations.flatMap(({ requestBody }) => Object.values(requestBody?.content ?? {}))

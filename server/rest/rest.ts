@@ -24,7 +24,7 @@ const JsonBytes = 256 * 1024
 const exposed =
   'Link, Location, ETag, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id'
 
-/** The public API: one handler for every row of the table. `answer` has the order of checks. Mounted at /public/v1. */
+/** The public API: one handler for all rows of the table. `answer` has the order of checks. Mounted at /public/v1. */
 export function rest(installation: Installation, recorder: RequestRecorder): express.RequestHandler {
   const api = { ...installation, sendDocument: documentAnswer(installation.env) }
   return (req, res) => {
@@ -68,8 +68,8 @@ async function answer({ sendDocument, ...installation }: Api, req: Request, res:
   send(installation, req, res, route, output)
 }
 
-// A wrong path or method is refused whatever the credential is. Who sent a good one is noted,
-// so that they find the call among their own, and it counts like any other.
+// A wrong path or method is refused with any credential. With a valid one, the call is recorded
+// for its developer, and it counts like any other.
 async function refuseKnown(installation: Installation, req: Request, res: Response, refusal: Failure): Promise<never> {
   const credential = credentialIn(req.headers.authorization)
   if (credential)
@@ -77,9 +77,9 @@ async function refuseKnown(installation: Installation, req: Request, res: Respon
   throw refusal
 }
 
-const CallerGone = 499 // nginx's number for a caller who went away before the answer
+const CallerGone = 499 // nginx's status for a caller who disconnected before the response
 
-// Only with a good credential: no other call belongs to an organisation.
+// Only calls with a valid credential: no other call belongs to an organisation.
 function noteAtEnd(recorder: RequestRecorder, req: Request, res: Response): void {
   const { method, id: requestId } = req
   const at = new Date()
@@ -164,7 +164,7 @@ function inputOf(
 }
 
 // RFC 9110 §13.1.1: any listed version matches, and `*` matches every version. Unlike it we accept weak tags: nginx weakens
-// ours when it compresses an answer. A tag without quotes is 400, since a caller who is told 412 reads the post again without end.
+// ours when it compresses a response. A tag without quotes is 400: with 412, the caller would read the post again forever.
 function ifMatchOf(req: Request): { ifVersions?: number[] } {
   const header = req.headers['if-match']
   if (header === undefined || header.trim() === '*') return {}
@@ -176,7 +176,7 @@ function ifMatchOf(req: Request): { ifVersions?: number[] } {
   return { ifVersions: tags.flatMap((version) => (version === undefined ? [] : [Number(version)])) }
 }
 
-// Everything in a URL is a string. What is no number is left to the procedure to refuse, with all else that is wrong.
+// Everything in a URL is a string. The procedure refuses what is not a number, together with all other problems.
 function typed(query: Record<string, string>): Record<string, unknown> {
   return {
     ...query,
@@ -218,7 +218,7 @@ function nextPage(baseUrl: string, req: Request, cursor: string): string {
   return url.href
 }
 
-/** Answer `error` as application/problem+json (RFC 9457). What is our own fault goes to the log, and only there. */
+/** Answer `error` as application/problem+json (RFC 9457). The details of our own errors go only to the log. */
 export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, res: Response, error: unknown): void {
   if (res.writableEnded) return // it waited too long, and was told so (waiting.ts)
   if (isBrokenOff(error, req)) return void hangUp(req, res)

@@ -8,8 +8,8 @@ type Response = express.Response
 export type Routed = { route: Route; params: Record<string, string> }
 
 /**
- * Which route of the public API a request asks for, and what its path names; or the refusal of a path or method that
- * there is not. Sets `Allow` and what a preflight asks, and the route's name for the metrics. It reads nothing but the
+ * The route of the public API for a request, with the parameters of its path; or the refusal of a path or method that
+ * does not exist. Sets `Allow` and the preflight headers, and `res.locals.route` for the metrics. It reads only the
  * request's first line.
  */
 export function routeOf(req: Request, res: Response): Routed | Failure {

@@ -15,7 +15,7 @@ export type Route = {
   method: 'get' | 'post' | 'patch' | 'delete'
   path: string // below /public/v1, with `:name` for what goes to the procedure's input of that name
   status: 200 | 201 | 204
-  does: string | null // null: nothing but telling what this table offers, to anybody
+  does: string | null // null: serves the OpenAPI document, to anybody
   about: string // what it is for, in the documentation
   answer?: z.ZodType // what comes back
   query?: true // takes parameters in the URL

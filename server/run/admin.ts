@@ -187,8 +187,8 @@ function wholeNumber(name: string, typed: string, orElse = ''): number {
 }
 
 /**
- * Run one command on the installation; its result, or its failure, is the only thing that is printed. The process exits
- * with 1 when it failed, or `isGood` says that what it found is not.
+ * Run one command on the installation and print only its result, or its failure. The process exits
+ * with 1 when the command failed, or when `isGood` is false for its result.
  */
 async function perform<Result>(command: Work<Result>, isGood: (result: Result) => boolean = () => true): Promise<void> {
   for (const sentence of misspeltSettings()) print(sentence, process.stderr)
@@ -202,7 +202,7 @@ async function perform<Result>(command: Work<Result>, isGood: (result: Result) =
   }
 }
 
-// A reader that is gone, as in `| head`, or a full disk: the command is done all the same.
+// The reader may be gone, as in `| head`, or the disk full. The command is done anyway.
 async function printResult(text: string): Promise<void> {
   try {
     await new Promise<void>((done, fail) => {
@@ -213,7 +213,7 @@ async function printResult(text: string): Promise<void> {
   }
 }
 
-// Only these commands may start the embedded database by themselves, and stop it again.
+// Only these commands may start the embedded database and stop it again.
 async function onInstallation<Result>(env: Env, command: Work<Result>): Promise<Result> {
   try {
     return await onRunning(env, command)

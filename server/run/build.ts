@@ -17,8 +17,8 @@ const Programs = {
 }
 
 /**
- * Make what production runs: the pages in build/remix and public/build, one bundle a process in build/, and beside them
- * the migrations and the guides that the documentation shows. `--missing` makes nothing where a build is there already.
+ * Build what production runs: the pages in build/remix and public/build, one bundle for each process in build/, and beside them
+ * the migrations and the guides that the documentation shows. `--missing` does nothing if a build exists.
  */
 if (!(process.argv.includes('--missing') && isBuilt())) await build()
 

@@ -15,7 +15,7 @@ import { storeChannel } from '../channels/rows.ts'
 import { install } from './installation.ts'
 import { type Running, startAll } from './start.ts'
 
-// `npm run demo`: the whole product at work in half a minute, and then a site to click through.
+// `npm run demo`: shows the whole product in half a minute, then leaves a site to click through.
 
 const Email = 'demo@example.org'
 const AheadMs = 5000
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   print('The site stays up until Ctrl-C.')
 }
 
-/** The demo's account, organisation and feed, made once; its key and password anew each time. */
+/** The demo's account, organisation and feed, created once. Its key and password are new each time. */
 async function demoOrganisation(
   installation: Installation,
 ): Promise<{ key: string; channelId: string; password: string }> {

@@ -11,10 +11,10 @@ import { type Child, keepRunning } from './supervise.ts'
 const Build = join(import.meta.dirname, '../../build')
 
 /**
- * Start Remix's compiler, which builds the pages again after each change and tells the browsers.
+ * Start Remix's compiler, which builds the pages again after each change and reloads the browsers.
  *
- * Comes back after the first build, with the variables by which the web process reports that it serves a new one.
- * A production build is taken away first: the two would mix.
+ * Returns after the first build, with the variables that the web process needs to report a new build.
+ * Removes a production build first: the two would mix.
  */
 export async function developPages(log: Logger): Promise<{ child: Child; variables: Record<string, string> }> {
   await rm(Build, { recursive: true, force: true })

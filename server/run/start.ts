@@ -18,7 +18,7 @@ import { listen } from '../../jobs/monitoring/listen.ts'
 import { developPages } from './develop.ts'
 import { keepRunning } from './supervise.ts'
 
-/** A whole installation in one command. `isReady` is kept when the site answers; `kill` is for who cannot wait. */
+/** A whole installation in one command. `isReady` resolves when the site answers. `kill` stops it without waiting. */
 export type Running = {
   appUrl: string
   installation: Installation
@@ -27,7 +27,7 @@ export type Running = {
   kill(): Promise<void>
 }
 
-const PortPatienceMs = 5000 // a start right after a kill meets the old web process, which is ending
+const PortPatienceMs = 5000 // right after a kill, the old web process may still be ending
 
 /**
  * Start the database if it is ours, bring it up to date, then start web and worker and keep them running.
@@ -93,7 +93,7 @@ async function openInstallation(env: Env, log: Logger): ReturnType<typeof startE
   return startEmbedded(env, log)
 }
 
-// Its processes look too: but they are started again and again, and this one says it once.
+// Its processes check too, but they restart again and again. This one reports it once.
 async function check({ databaseUrl, secretKeys }: Installation, env: Env, log: Logger): Promise<void> {
   const { db, end } = connect(databaseUrl, { connections: 1, name: 'start' })
   await checkDatabase(db, secretKeys, log).finally(end)
@@ -146,7 +146,7 @@ async function main(): Promise<void> {
   print(`Punctual is at ${running.appUrl}`)
 }
 
-// A signal that comes while things are still starting is kept until there is something to stop; the second one forces.
+// A signal during the start waits until there is something to stop. The second one forces.
 function stopOnSignal(starting: Promise<Running>, log: Logger): void {
   onStopSignals(async (times, signal) => {
     if (times > 2) process.exit(1)

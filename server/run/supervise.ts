@@ -12,10 +12,10 @@ const LongestPauseMs = 30_000
 const StopMs = 60_000 // a send that is under way has at most 30 s
 
 /**
- * Run node with `args`, and again whenever it ends unasked, after 1, 2, 4 … 30 s.
+ * Run node with `args`, and restart it after 1, 2, 4 … 30 s when it ends unexpectedly.
  *
  * `stop` sends SIGTERM and waits, with SIGKILL after a minute; `kill` sends SIGKILL at once. When this process is
- * killed itself, the child gets its SIGTERM all the same.
+ * itself killed, the child still gets its SIGTERM.
  */
 export function keepRunning(name: string, args: string[], variables: NodeJS.ProcessEnv, log: Logger): Child {
   let stopping = false

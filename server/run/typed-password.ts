@@ -4,8 +4,8 @@ import { text } from 'node:stream/consumers'
 import { Failure } from '../errors.ts'
 
 /**
- * The password that a command was given: on standard input, its last line break aside, or typed at a terminal, which does not show it.
- * As an argument it stands in the list of processes, so that is for tries only. Throws `invalid_request` when there is none.
+ * The password for a command: from standard input, without its last line break, or typed at a terminal, which does not show it.
+ * An argument is visible in the list of processes, so it is only for trying things out. Throws `invalid_request` when there is none.
  */
 export async function typedPassword(given: { password?: string; passwordStdin?: boolean }): Promise<string> {
   if (given.password !== undefined && given.passwordStdin)

@@ -17,14 +17,14 @@ import type { Phase, Readiness } from './readiness.ts'
 import { securityHeaders, withNonce } from './security-headers.ts'
 import { boundWaiting } from './waiting.ts'
 
-/** What the process tells the app beside the installation. `build` is Remix's, imported by its path at run time. */
+/** What the app needs besides the installation. `build` is Remix's, imported by its path at run time. */
 export type Serving = {
   installation: Installation
   recorder: RequestRecorder
   log: Logger
   build: RemixBuild
   publicDir: string // static files: `build/` in it never changes under a name
-  metrics: WebMetrics | null // null: nobody asks for them
+  metrics: WebMetrics | null // null: they are switched off
   prober: Pick<Prober, 'answers' | 'answeredAt'>
   ready: () => Promise<Readiness>
   phase: () => Phase
@@ -70,9 +70,9 @@ function nameStatic(res: express.Response): void {
   stateOf(res).route = 'static'
 }
 
-const WaitMs = 300_000 // Node's own bound, which the server's had to give up for files
+const WaitMs = 300_000 // Node's default, which the server had to raise for uploads
 
-// A caller that has not sent its whole request by then is cut off. A file has a pace of its own (request-body.ts).
+// Cuts off requests that are not complete by then. Uploads have a limit of their own (receive-file.ts).
 function boundWait(req: express.Request, _res: express.Response, next: express.NextFunction): void {
   if (!/\/media\/?$/i.test(req.path)) {
     const cut = setTimeout(() => req.complete || req.destroy(), WaitMs).unref()
@@ -93,13 +93,13 @@ async function ready({ ready }: Serving, res: express.Response): Promise<void> {
 
 function refuseWhileDraining({ installation, phase }: Serving): express.RequestHandler {
   return (req, res, next) => {
-    if (phase() !== 'serving') res.set('Connection', 'close') // the next one goes to another process
+    if (phase() !== 'serving') res.set('Connection', 'close') // the next request goes to another process
     if (phase() !== 'closing') return next()
     sendUnavailable(installation, req, res)
   }
 }
 
-// In the form that each of the doors has.
+// In the format of the API, of OAuth, or of pages.
 function sendUnavailable(installation: Installation, req: express.Request, res: express.Response): void {
   const failure = new Failure('unavailable', { retryAfterSeconds: 5 })
   res.set('Connection', 'close') // the rest of a body may never come
@@ -108,7 +108,7 @@ function sendUnavailable(installation: Installation, req: express.Request, res: 
   else sendText(installation, req, res, failure)
 }
 
-// Two hosts, one process: what machines call is on the API's, pages and cookies on the app's. Where they are one, so is this.
+// Two hosts, one process: the API's host serves the API, the app's host serves pages and cookies. They may be the same host.
 function requireHost({ env: { appUrl, baseUrl } }: Installation): express.RequestHandler {
   const [appHost, apiHost] = [new URL(appUrl).host, new URL(baseUrl).host]
   return (req, res, next) => {
@@ -119,7 +119,7 @@ function requireHost({ env: { appUrl, baseUrl } }: Installation): express.Reques
   }
 }
 
-// A target may be a whole address or `*` as well (RFC 9112 §3.2), and a method anything: Remix fails on these.
+// A target may also be a whole URL or `*` (RFC 9112 §3.2), and a method can be anything. Remix fails on these.
 function requirePageRequest(req: express.Request, res: express.Response, next: express.NextFunction): void {
   if (!req.originalUrl.startsWith('/'))
     throw new Failure('invalid_request', { detail: 'The request target must be a path.' })
@@ -132,8 +132,8 @@ function requirePageRequest(req: express.Request, res: express.Response, next: e
   next()
 }
 
-// Remix reads a path as browsers do and decodes it. What it would take for the address of another page, such as
-// /%6fauth/authorize or /x/../login, would come without the headers that belong to that page, which go by the letters.
+// Remix reads a path as browsers do and decodes it. A path that it would read as another page, such as
+// /%6fauth/authorize or /x/../login, would miss the headers of that page, which go by the exact path.
 function isOurSpelling(target: string): boolean {
   const [path = ''] = target.split('?')
   const hasNeedlessCode = /%(2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/i.test(path) // of A-Z a-z 0-9 - . _ ~
@@ -156,25 +156,25 @@ function requireOwnOrigin({ env }: Installation): express.RequestHandler {
   }
 }
 
-// The consent page tells no referrer, and some browsers then send `null` with its form (Fetch, "append a request Origin
-// header"). Sec-Fetch-Site says whose it is, where it is sent: on https. Anywhere, the form carries a token that only
+// The consent page sends no referrer, and some browsers then send `null` with its form (Fetch, "append a request Origin
+// header"). Sec-Fetch-Site says which site it is, but only on https. In any case the form has a token that only
 // the page has.
 function isOwn(req: express.Request, appUrl: string): boolean {
   const { origin, 'sec-fetch-site': site = 'same-origin' } = req.headers
   return origin === appUrl || (origin === 'null' && site === 'same-origin' && isConsent(req))
 }
 
-// What reaches this was thrown outside a Remix route: the pages' own errors are shown by app/root.tsx.
+// Only errors outside a Remix route come here: app/root.tsx shows the pages' own errors.
 function lastResort(installation: Installation): express.ErrorRequestHandler {
   return (error, req, res, _next) => {
-    // Express and its parts put a status on what a caller did: an address that is no text is 400.
+    // Express puts a status on errors of the caller: a URL that is not valid text is 400.
     const isTheirs = error instanceof Error && 'status' in error && Number(error.status) < 500
     sendText(installation, req, res, isTheirs ? new Failure('invalid_request', { cause: error }) : error)
   }
 }
 
 function sendText({ env }: Installation, req: express.Request, res: express.Response, error: unknown): void {
-  if (res.writableEnded) return // it waited too long, and was told so (waiting.ts)
+  if (res.writableEnded) return // it waited too long and was already refused (waiting.ts)
   const { status, title, detail, retryAfterSeconds } = problemFrom(error)
   if (status >= 500) req.log.error({ err: error }, 'request failed')
   if (res.headersSent) return void res.destroy()

@@ -25,9 +25,9 @@ const types: Record<string, string> = {
 }
 
 /**
- * Answer with the stored file that the path names, to anybody: whole, or the one range that is asked for (RFC 9110 §14).
+ * Send the stored file that the path names, to anybody: all of it, or one requested range (RFC 9110 §14).
  *
- * A file's type is what was stored, and even then it may run nothing: people's files are not our pages.
+ * The type is the stored one, and the file may run no scripts: people's files are not our pages.
  */
 export async function sendFile({ files }: { files: Files }, req: express.Request, res: Response): Promise<void> {
   const key = req.params.key ?? ''
@@ -61,7 +61,7 @@ async function answerWith(
     res.set({
       'Content-Type': type,
       'Accept-Ranges': 'bytes',
-      'Cache-Control': 'public, max-age=31536000, immutable', // a key always names the same content
+      'Cache-Control': 'public, max-age=31536000, immutable', // the content of a key never changes
       'Content-Security-Policy': "default-src 'none'; sandbox",
       'Cross-Origin-Resource-Policy': 'cross-origin', // feeds and networks show it elsewhere
       'Content-Length': String(range ? range.end - range.start + 1 : bytes),
@@ -78,7 +78,7 @@ function sendNothing(res: Response): void {
   res.status(404).type('text').send('File not found.\n')
 }
 
-// Null: the whole. Several ranges, other units and what is no range are passed over, as RFC 9110 §14.2 lets us; so is a
+// Null: the whole file. Several ranges, other units and invalid ranges are ignored, as RFC 9110 §14.2 allows; so is a
 // range with If-Range, since there is no validator that it could name.
 function rangeOf(req: express.Request, bytes: number): Range | 'outside' | null {
   const asked = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(req.headers.range ?? '')
@@ -91,7 +91,7 @@ function rangeOf(req: express.Request, bytes: number): Range | 'outside' | null 
   return start > end ? 'outside' : { start, end }
 }
 
-/** Take in one file of the composer (multipart, `file`). Answers `{ media }`, or `{ problem }` with a sentence for the person. */
+/** Receive one file of the composer (multipart, `file`). Answers `{ media }`, or `{ problem }` with a sentence for the person. */
 export async function takeFile(
   installation: Installation,
   member: MemberActor | null,

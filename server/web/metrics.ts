@@ -10,7 +10,7 @@ type PageRoute = { id: string; parentId?: string; path?: string; index?: boolean
 type PageRoutes = Record<string, PageRoute | undefined>
 type Tree = Parameters<typeof matchRoutes>[0]
 
-/** `watch` is Express' middleware; it comes first. What is no Express route of its own says its name in the request's state. */
+/** `watch` is Express middleware and comes first. A handler without its own Express route sets `res.locals.route`. */
 export type WebMetrics = {
   registry: Registry
   watch: (req: IncomingMessage, res: ServerResponse, next: () => void) => void
@@ -18,9 +18,9 @@ export type WebMetrics = {
 
 const DurationSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'] // what we serve; any other is `other`
-const CallerGone = 499 // nginx's number for a caller who went away before the answer
+const CallerGone = 499 // nginx's status for a caller who disconnected before the response
 
-/** What a web process measures: how long each request took, by its route's pattern, and what every process says. */
+/** The metrics of a web process: the duration of each request by its route's pattern, and those of every process. */
 export function webMetrics(measured: Measured, pages: PageRoutes): WebMetrics {
   const registry = processMetrics(measured)
   const durations = new Histogram({
@@ -50,7 +50,7 @@ export function webMetrics(measured: Measured, pages: PageRoutes): WebMetrics {
 
 type MethodAndRoute = [method: string, route: string]
 
-// What is neither in the table of the API nor a page.
+// Routes that are neither in the table of the API nor a page.
 const others: MethodAndRoute[] = [
   ['GET', 'static'],
   ['GET', 'unknown'],

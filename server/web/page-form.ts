@@ -5,7 +5,7 @@ import { bounded } from '../../jobs/outbound/bounded.ts'
 import { Failure } from '../errors.ts'
 import { type BodyPace, discardRest, parsed, readBytes } from '../http/request-body.ts'
 
-/** What one form may be. `temporary` makes a place for its file; null: files are not kept. */
+/** The limits of a form. `temporary` makes a path for its file. Null: files are dropped. */
 export type FormBounds = { bytes: number; pace: BodyPace; temporary: (() => Promise<string>) | null }
 
 /** A form, read and bounded. A file is at `path`, and its name in the field `name`; disposing removes it. */
@@ -17,7 +17,7 @@ export type PageForm = Omit<Form, 'fields'> & { fields: () => FormData }
 const FieldsAtMost = 500
 const NameLength = 100
 
-/** As readForm does it; a form that is refused keeps its failure for the action that asks, which makes a page of it. */
+/** Like readForm, but a refused form throws when the action reads it, so that the action shows it on its page. */
 export async function formForPage(req: IncomingMessage, bounds: FormBounds): Promise<PageForm> {
   try {
     const form = await readForm(req, bounds)
@@ -111,7 +111,7 @@ async function readMultipart(req: IncomingMessage, { bytes, pace, temporary }: F
     }
     fields.append(name, value)
   }
-  // No text where the part names a charset that we don't know.
+  // No text if the part names an unknown charset.
   parser.on('field', (name: string | undefined, value?: string) =>
     value === undefined ? refuse(broken()) : add(name ?? '', value),
   )

@@ -25,7 +25,7 @@ function headersOf(req: IncomingMessage): Headers {
 
 /** Answer with what Remix made. */
 export async function sendPage(res: ServerResponse, response: Response): Promise<void> {
-  if (res.headersSent) return void (await response.body?.cancel()) // it waited too long, and was told so (waiting.ts)
+  if (res.headersSent) return void (await response.body?.cancel()) // it waited too long and was already refused (waiting.ts)
   res.statusMessage = response.statusText
   res.statusCode = response.status
   for (const [name, value] of response.headers) res.appendHeader(name, value)

@@ -29,7 +29,7 @@ export function pages(installation: Installation, build: RemixBuild): express.Re
     req.headers.host = host
     delete req.headers['x-forwarded-host']
     if (isConsent(req)) {
-      req.originalUrl = req.path // Remix has names of its own in a query, of an app's it knows nothing
+      req.originalUrl = req.path // Remix uses some query names itself, and an app's query may have the same names
       res.set('Referrer-Policy', 'no-referrer')
     }
     res.set('Cache-Control', 'no-store') // pages show one organisation's things
@@ -41,7 +41,7 @@ type RemixHandler = ReturnType<typeof createRequestHandler>
 
 type Documentation = { reference: () => Reference; guide: ReturnType<typeof openGuides> }
 
-// The same for everybody, and dear to make: once for a process, at the first reader.
+// The same for everybody and expensive to make: once in a process, for the first reader.
 function openDocumentation(env: Installation['env']): Documentation {
   let made: Reference | undefined
   return {
@@ -61,13 +61,13 @@ async function page(
   res: express.Response,
 ): Promise<void> {
   await using form = req.method === 'POST' ? await formForPage(req, await boundsOf(installation, req, res)) : null
-  if (req.errored) return void res.destroy() // they went away
+  if (req.errored) return void res.destroy() // the caller disconnected
   const context = { ...documentation, ...(await loadContext(installation, form, req, res)) }
   const request = pageRequest(installation.env.appUrl, req, res)
   await sendPage(res, await handle(request, context as never))
 }
 
-// Only a person who is signed in sends much. Anybody else is led to the sign-in by these pages.
+// Only a signed-in person may send large forms. These pages send anybody else to the sign-in.
 async function boundsOf(installation: Installation, req: express.Request, res: express.Response): Promise<FormBounds> {
   const [, page] = /^\/(posts|settings\/developers\/apps)(\/[^/]+)?\/?$/i.exec(req.path) ?? []
   if (!page || !(await memberIn(installation, req, res))) return { bytes: FormBytes, pace: FormPace, temporary: null }

@@ -5,16 +5,16 @@ import { type Prober, TooLate } from '../../db/prober.ts'
 import { isFree } from '../../jobs/ledger/pause.ts'
 import { iso } from '../../jobs/ledger/post-view.ts'
 
-/** Leaving: it still answers, and `/readyz` says that nobody is to be sent here; closing: it ends what is under way. */
+/** Leaving: it still answers, but `/readyz` asks for no more requests. Closing: it finishes running requests. */
 export type Phase = 'serving' | 'leaving' | 'closing'
 
 /** An answer of `/readyz`. */
 export type Readiness = { status: 200 | 503; text: string }
 
 /**
- * What `/readyz` answers: 503 and why where no requests are to come, in words, since the operator reads it before
- * anything else. That posts do not go out is said, and is no reason to send people elsewhere. However many ask, the
- * database is asked once at a time, and has 1.5 s to answer.
+ * What `/readyz` answers: 503 and the reason if no requests should come, in words, because the operator reads it before
+ * anything else. It also says if posts do not go out, but that is no reason to send people elsewhere. For any number of requests, the
+ * database gets one query at a time, and has 1.5 s to answer.
  */
 export function readiness(prober: Prober, phase: () => Phase): () => Promise<Readiness> {
   let asking: Promise<State> | null = null
@@ -53,7 +53,7 @@ async function stateOf(prober: Prober): Promise<State> {
   }
 }
 
-const LookAtMost = 1000 // of what is due, from either end
+const LookAtMost = 1000 // due deliveries from either end
 
 /** What has been due for a minute, the oldest or the newest first. */
 const dueFrom = (end: SQL) => sql`(

@@ -1,7 +1,7 @@
 import type { NewSession } from '../accounts/sessions.ts'
 
 /**
- * The cookies of a browser: its session, and the device that has signed in, which outlives it. `__Host-` where the site
+ * The cookies of a browser: its session, and its device, which outlives the session. `__Host-` if the site
  * is on https, so that no other host can set them.
  */
 export function sessionCookie(appUrl: string) {

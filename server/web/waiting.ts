@@ -7,10 +7,10 @@ const LookEveryMs = 500
 type Waiting = { req: Request; res: Response; since: number; received: number }
 
 /**
- * Refuse what comes while the database is silent, and what has waited 3 s for one that does not answer. A body that is
- * still coming does not wait; an answer that has begun goes on.
+ * Refuse requests while the database is silent, and those that have waited 3 s for its answer. A body that is
+ * still arriving does not count as waiting. A response that has begun continues.
  *
- * What was under way goes on too, and its end is not told: the database may do it once it answers again.
+ * The work of a refused request continues, and its caller does not learn the result: the database may still do it later.
  */
 export function boundWaiting(
   prober: Pick<Prober, 'answers' | 'answeredAt'>,

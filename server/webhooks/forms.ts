@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { cursor, Id, limit, text } from '../forms.ts'
 
-/** The events that a webhook can receive. */
+/** The events that a webhook can get. */
 export const eventTypes = [
   'post.created',
   'post.updated',

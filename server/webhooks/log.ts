@@ -6,7 +6,7 @@ import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import type * as answers from './answers.ts'
 import type { ListWebhookDeliveries } from './forms.ts'
 
-// What was sent to a webhook, and what it answered.
+// The events sent to a webhook, and its responses.
 
 export type WebhookDelivery = z.infer<typeof answers.WebhookDelivery>
 

@@ -57,7 +57,7 @@ export const webhooks = router({
     .input(ById)
     .query(async ({ ctx: { db, actor }, input: { id } }) => showWebhook(await find(db, actor, id))),
 
-  /** `secret` is shown this once; what is kept of it is sealed. */
+  /** `secret` is shown only once. It is stored sealed. */
   create: needs('webhooks:manage')
     .input(CreateWebhook)
     .mutation(async ({ ctx: { db, ring, actor, address }, input }): Promise<WithSecret> => {
@@ -89,7 +89,7 @@ export const webhooks = router({
       })
     }),
 
-  /** `status` OFF stops it, and what waits for it will not be sent; ACTIVE begins anew from now on. */
+  /** `status` OFF stops it, and waiting events are not sent. ACTIVE starts again with new events. */
   update: needs('webhooks:manage')
     .input(UpdateWebhook)
     .mutation(({ ctx: { db, actor, address }, input: { id, status, ...wanted } }): Promise<Webhook> => {
@@ -131,7 +131,7 @@ export const webhooks = router({
       }),
     ),
 
-  /** A new secret, shown this once. For 24 h each call is signed with both, so that a receiver can change over. */
+  /** A new secret, shown only once. For 24 h each call is signed with both, so that a receiver can switch. */
   rotate: needs('webhooks:manage')
     .input(ById)
     .mutation(({ ctx: { db, ring, actor, address }, input: { id } }): Promise<WithSecret> => {
@@ -152,7 +152,7 @@ export const webhooks = router({
       })
     }),
 
-  /** Send an event of the type `webhook.test`; it is on its way when this returns. */
+  /** Send an event of the type `webhook.test`. It is queued when this returns. */
   test: needs('webhooks:manage')
     .input(ById)
     .mutation(({ ctx: { db, actor }, input: { id } }): Promise<WebhookDelivery> => {
@@ -172,7 +172,7 @@ export const webhooks = router({
       return listDeliveries(db, actor.organisationId, input)
     }),
 
-  /** Send an event again under its own id, whatever its result was. One that still waits goes out now. */
+  /** Send an event again under its own id, delivered or not. A waiting one is sent now. */
   resend: needs('webhooks:manage')
     .input(WebhookDeliveryById)
     .mutation(
@@ -193,7 +193,7 @@ export const webhooks = router({
 /** A webhook that a token made ends with its grant. */
 export async function removeWebhooksOf(tx: Tx, organisationId: string, grantIds: string[]): Promise<void> {
   const isTheirs = and(eq(webhooksTable.organisationId, organisationId), inArray(webhooksTable.grantId, grantIds))
-  // In the order in which the code that sends events locks them.
+  // In the order in which emitting events locks them.
   await tx.select({ id: webhooksTable.id }).from(webhooksTable).where(isTheirs).orderBy(webhooksTable.id).for('update')
   await tx.delete(webhooksTable).where(isTheirs)
 }
@@ -205,7 +205,7 @@ const switches = {
   ACTIVE: { offSince: null, offReason: null, failingSince: null, notBefore: null },
 }
 
-// A token sees what it made itself, nobody else's: a log shows what was told, and not every token may read that.
+// A token sees only its own webhooks: the log shows events that not every token may read.
 function isReached(actor: Actor): SQL | undefined {
   const isOfOrganisation = eq(webhooksTable.organisationId, actor.organisationId)
   return actor.kind === 'app' ? and(isOfOrganisation, eq(webhooksTable.grantId, actor.grantId)) : isOfOrganisation
@@ -215,7 +215,7 @@ function isIt(actor: Actor, id: string): SQL | undefined {
   return and(isReached(actor), eq(webhooksTable.id, id))
 }
 
-// A lock of its key would have posts wait, whose events refer to the row.
+// A lock of its key would block posts, because their events refer to the row.
 async function find(tx: Tx, actor: Actor, id: string, lock?: 'no key update'): Promise<WebhookRow> {
   const read = tx.select().from(webhooksTable).where(isIt(actor, id))
   const [row] = await (lock ? read.for(lock) : read)
@@ -225,14 +225,14 @@ async function find(tx: Tx, actor: Actor, id: string, lock?: 'no key update'): P
 }
 
 async function requireRoom(tx: Tx, organisationId: string): Promise<void> {
-  await tx.execute(sql`select from organisations where id = ${organisationId} for no key update`) // two that are the last
+  await tx.execute(sql`select from organisations where id = ${organisationId} for no key update`) // two at once could both be the last
   const [row] = await tx.execute<{ count: number }>(
     sql`select count(*)::int as count from webhooks where organisation_id = ${organisationId}`,
   )
   if (row!.count >= WebhooksAtMost) throw new Failure('too_many_webhooks')
 }
 
-// Waits for a revocation that is under way, which takes along what its grant has made.
+// Waits for a running revocation, which also removes what its grant has created.
 async function requireGrant(tx: Tx, { grantId, organisationId }: Extract<Actor, { kind: 'app' }>): Promise<void> {
   const rows = await tx.execute(sql`
     select from grants where id = ${grantId} and organisation_id = ${organisationId} and revoked_at is null for share`)
@@ -243,7 +243,7 @@ function requireOn({ offSince }: WebhookRow): void {
   if (offSince) throw new Failure('webhook_off')
 }
 
-/** Throws `insufficient_scope`: receiving an event needs the scope for reading what it is about. */
+/** Throws `insufficient_scope`: getting an event requires the scope to read its subject. */
 function requireHearing(actor: Actor, events: EventType[]): void {
   for (const type of events.length > 0 ? events : eventTypes) requireScope(actor, scopeFor(type))
 }
@@ -256,7 +256,7 @@ function scopeFor(type: EventType) {
   return type.startsWith('post.') ? 'posts:read' : 'channels:read'
 }
 
-// Somebody waits for this call, so the pause after an earlier failure is over.
+// Somebody waits for this call, so skip the pause after an earlier failure.
 async function hurry(tx: Tx, actor: Actor, id: string): Promise<void> {
   await tx.update(webhooksTable).set({ notBefore: null }).where(isIt(actor, id))
 }
