@@ -36,7 +36,7 @@ describe('RFC 6749 4.1.2.1: an error keeps state byte for byte in Location', () 
       const answer = await ask(query, headers as Record<string, string>)
       expect(answer.status).toBe(302)
       expect(answer.headers.get('location')).toBe(
-        `${Callback}?error=invalid_scope&error_description=scope%20names%20something%20that%20does%20not%20exist.` +
+        `${Callback}?error=invalid_scope&error_description=scope%20contains%20an%20unknown%20scope.` +
           `&iss=${encodeURIComponent(f.baseUrl)}&state=${state}`,
       )
       expect(answer.headers.get('set-cookie')).toBe(null)

@@ -152,7 +152,7 @@ test('what differs from the authorization request is named to the developer, and
   await begin(f, queryFor(f.app, { redirect_uri: `${redirectUri}/x`, scope: 'everything' }))
   expect(await lastReason()).toContain(encodeURIComponent(`${redirectUri}/x`))
   await begin(f, queryFor(f.app, { scope: 'posts:read,everything' }))
-  expect(await lastReason()).toMatch(/^scope is posts:read,everything\. There are/)
+  expect(await lastReason()).toMatch(/^scope is posts:read,everything\. These scopes exist/)
 })
 
 test('who sends a stranger’s links to the consent page, however many, hides no wrong secret from the developer', async () => {

@@ -124,7 +124,7 @@ test('a person who may only look is told so at once, whatever the composer was s
   const files = Array.from({ length: 480 }, (_, i) => `mediaIds=${i}&alt.${i}=x`).slice(0, 240)
   const refusals: [Role, RegExp][] = [
     ['viewer', /This requires the role editor/],
-    ['owner', /At most 20 files|File not found/],
+    ['owner', /At most 20 files|Not found\./],
   ]
   for (const [role, refusal] of refusals) {
     await w.db.update(memberships).set({ role })
