@@ -33,6 +33,6 @@ export const ChangePassword = z.strictObject({ current: text(200).min(1, 'Requir
 
 export const NewKey = z.strictObject({
   name: line(100),
-  scopes: z.array(z.enum(scopes)).min(1, 'Choose at least one.').optional(),
+  scopes: z.array(z.enum(scopes)).min(1, 'Choose at least one scope.').optional(),
   expiresAt: Instant.nullish(),
 })

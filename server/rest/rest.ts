@@ -169,7 +169,7 @@ function ifMatchOf(req: Request): { ifVersions?: number[] } {
   const header = req.headers['if-match']
   if (header === undefined || header.trim() === '*') return {}
   if (!/^\s*(W\/)?"[^"]*"\s*(,\s*(W\/)?"[^"]*"\s*)*$/.test(header)) {
-    const message = 'Must be an ETag as it was answered, with its quotes: "3".'
+    const message = 'Must be the ETag of a response, with its quotes: "3".'
     throw new Failure('invalid_request', { errors: [{ path: 'If-Match', code: 'invalid', message }] })
   }
   const tags = header.split(',').map((tag) => /^\s*(?:W\/)?"(\d{1,9})"\s*$/.exec(tag)?.[1])

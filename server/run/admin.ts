@@ -56,7 +56,7 @@ program
   .description('Connect a channel of a network that needs no browser: feed, bluesky.')
   .requiredOption('--organisation <id>')
   .option('--name <name>', 'the same as --set name=NAME')
-  .option('--set <key=value...>', "what the network's form asks for")
+  .option('--set <key=value...>', "a field of the network's form")
   .action((network, options) => perform((installation) => connectChannel(installation, network, options)))
 program
   .command('reset-password')

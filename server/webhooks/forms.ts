@@ -29,7 +29,7 @@ const webhook = {
   description: text(200).trim(),
   events: z
     .array(z.enum(eventTypes))
-    .min(1, 'Choose at least one.')
+    .min(1, 'Choose at least one event.')
     .max(eventTypes.length)
     .refine((events) => new Set(events).size === events.length, 'The same event is listed twice.'),
 }

@@ -80,7 +80,7 @@ test('what is wrong with an endpoint stands beside its field, and a form without
   for (const box of await page.getByRole('checkbox').all()) await box.uncheck()
   await press(page, 'Add')
   await page.getByText('Must be a URL that starts with https:// or http://.').waitFor()
-  await page.getByText('Choose at least one.').waitFor()
+  await page.getByText('Choose at least one event.').waitFor()
   expect(await page.getByRole('checkbox', { checked: true }).count()).toBe(0)
   await page.goto(`${path}?change`)
   await page.getByLabel('Description').fill('Order desk')
