@@ -27,7 +27,8 @@ export function fieldsOf({ policy, limit, remaining, resetSeconds }: Quota): Rec
 /** Throws `rate_limited` when a quota was used up before this request. */
 export function requireRest({ policy, limit, remaining, resetSeconds }: Quota): void {
   if (remaining >= 0) return
-  const what = policy === 'organisation' ? 'requests from this organisation' : 'failed authentications from this address'
+  const what =
+    policy === 'organisation' ? 'requests from this organisation' : 'failed authentications from this address'
   refuse(`More than ${limit} ${what} in a minute`, resetSeconds)
 }
 

@@ -89,7 +89,7 @@ export const channels = router({
       const known = input.channelId && (await accountOf(ctx.db, ctx.organisationId, input.channelId))
       if (network.connecting.by === 'redirect') return beginFlow(ctx, network, input)
       const { connect } = network.connecting
-      const account = await explained(() => connect(input.input, ctx.outbound, known))
+      const account = await orConnectFailed(() => connect(input.input, ctx.outbound, known))
       return { channel: await storeChannel(ctx, input.network, account, input.channelId ?? null) }
     }),
 
@@ -115,12 +115,12 @@ export const channels = router({
     const { server = null, code = null, error = null, iss = null } = input
     const answer = { server, code, error, iss }
     await leaveWhileConnecting(ctx.db, { organisationId: ctx.organisationId, network: flow.network })
-    const account = await explained(() => connecting.finish(kept, answer, accessOf(ctx, flow.network)))
+    const account = await orConnectFailed(() => connecting.finish(kept, answer, accessOf(ctx, flow.network)))
     return storeChannel(ctx, flow.network, account, flow.channelId)
   }),
 
   /** Disconnect. `unsent` says what to do with unsent posts. Posts that are being sent finish, then the reaper erases the credential. */
-  disconnect: owner.input(Disconnect).mutation(({ ctx: { db, organisationId }, input: { id, unsent: fate } }) =>
+  disconnect: owner.input(Disconnect).mutation(({ ctx: { db, organisationId }, input: { id, unsent: choice } }) =>
     db.transaction(async (tx) => {
       const [channel] = await tx
         .select({ status: channelsTable.status })
@@ -129,7 +129,7 @@ export const channels = router({
         .for('update') // waits for posts that are being made on it (rules.ts), which do not keep a claim waiting
       if (!channel || channel.status === 'disconnected') throw new Failure('not_found')
       await tx.update(channelsTable).set({ status: 'disconnected' }).where(eq(channelsTable.id, id))
-      await (fate === 'cancel' ? cancelUnsent : holdUnsent)(tx, organisationId, id)
+      await (choice === 'cancel' ? cancelUnsent : holdUnsent)(tx, organisationId, id)
     }),
   ),
 })
@@ -153,7 +153,9 @@ async function beginFlow(
   if (connecting.by !== 'redirect') throw new Error(`${network.name} has no consent page`)
   const state = mintToken()
   const request = { redirectUri: `${ctx.env.appUrl}/channels/connected`, state }
-  const { url, kept } = await explained(() => connecting.begin(input.input, request, accessOf(ctx, input.network)))
+  const { url, kept } = await orConnectFailed(() =>
+    connecting.begin(input.input, request, accessOf(ctx, input.network)),
+  )
   const [flow] = await ctx.db
     .insert(connectFlows)
     .values({
@@ -179,7 +181,7 @@ function flowPlace(id: string, organisationId: string) {
   return { table: 'connect_flows', id, organisationId, field: 'sealed' }
 }
 
-async function explained<T>(connect: () => Promise<T>): Promise<T> {
+async function orConnectFailed<T>(connect: () => Promise<T>): Promise<T> {
   try {
     return await connect()
   } catch (error) {

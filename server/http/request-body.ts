@@ -66,10 +66,10 @@ const LingerMs = 2000
 
 /** Read the rest of a refused body for a moment and drop it. Without this, the caller would see a reset and no response. */
 export function discardRest(req: IncomingMessage): void {
-  const impatience = setTimeout(() => req.destroy(), LingerMs).unref()
+  const timer = setTimeout(() => req.destroy(), LingerMs).unref()
   discard(req)
     .catch(() => {}) // the caller disconnected
-    .finally(() => clearTimeout(impatience))
+    .finally(() => clearTimeout(timer))
 }
 
 async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
@@ -169,18 +169,18 @@ function keepRate(req: IncomingMessage, pace: BodyPace, refuse: (failure: Failur
   const { graceMs, bytesPerSecond, wholeMs } = pace
   const began = performance.now()
   let bytes = 0
-  const hear = (piece: Buffer) => {
+  const count = (piece: Buffer) => {
     bytes += piece.length
   }
-  const look = setInterval(() => {
+  const check = setInterval(() => {
     const ms = performance.now() - began
     if (ms > wholeMs || bytes < ((ms - graceMs) / 1000) * bytesPerSecond)
       refuse(new Failure('body_too_slow', { detail: slowSentence(pace) }))
   }, graceMs / 5)
-  req.on('data', hear)
+  req.on('data', count)
   return () => {
-    clearInterval(look)
-    req.off('data', hear)
+    clearInterval(check)
+    req.off('data', count)
   }
 }
 

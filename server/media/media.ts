@@ -42,7 +42,7 @@ export const media = router({
         .from(mediaTable)
         .where(
           and(
-            isReached(actor),
+            isVisible(actor),
             after
               ? sql`(${mediaTable.createdAt}, ${mediaTable.id}) < (${after[0]}::timestamptz, ${after[1]}::uuid)`
               : undefined,
@@ -64,7 +64,7 @@ export const media = router({
       const [row] = await db
         .select()
         .from(mediaTable)
-        .where(and(eq(mediaTable.id, id), isReached(actor)))
+        .where(and(eq(mediaTable.id, id), isVisible(actor)))
       if (!row) throw new Failure('not_found')
       return showMedia(row, env.appUrl)
     }),
@@ -90,7 +90,7 @@ export const media = router({
       const [row] = await db
         .update(mediaTable)
         .set({ alt })
-        .where(and(eq(mediaTable.id, id), isReached(actor)))
+        .where(and(eq(mediaTable.id, id), isVisible(actor)))
         .returning()
       if (!row) throw new Failure('not_found')
       return showMedia(row, env.appUrl)
@@ -104,7 +104,7 @@ export const media = router({
         const [row] = await tx
           .select()
           .from(mediaTable)
-          .where(and(eq(mediaTable.id, id), isReached(actor)))
+          .where(and(eq(mediaTable.id, id), isVisible(actor)))
           .for('update') // posts that are being made with it lock its key (rules.ts): one of the two waits
         if (!row) throw new Failure('not_found')
         await lockPostsWith(tx, organisationId, id)
@@ -152,14 +152,14 @@ async function isNeeded(tx: Tx, organisationId: string, id: string): Promise<boo
   return row!.needed
 }
 
-function isReached(who: Viewer) {
+function isVisible(who: Viewer) {
   return and(eq(mediaTable.organisationId, who.organisationId), reachesMedia(who))
 }
 
 type Finish = (tx: Tx, media: Media) => Promise<void>
 
 async function fetchMedia(ctx: Context & { actor: Actor }, url: string, alt: string, finish: Finish): Promise<Media> {
-  const { files, outbound, actor, untilGone = stays } = ctx
+  const { files, outbound, actor, untilGone = neverGone } = ctx
   const signal = untilGone()
   const path = await files.temporary()
   try {
@@ -180,7 +180,7 @@ async function fetchMedia(ctx: Context & { actor: Actor }, url: string, alt: str
   }
 }
 
-function stays(): AbortSignal {
+function neverGone(): AbortSignal {
   return new AbortController().signal
 }
 

@@ -88,10 +88,10 @@ function tooLarge(most: number): Failure {
 function keepPace(req: IncomingMessage, { pauseMs, wholeMs }: Pace, fail: (detail: string) => void): () => void {
   const pause = setTimeout(fail, pauseMs, `No data arrived for ${pauseMs / 1000} seconds.`)
   const whole = setTimeout(fail, wholeMs, `The upload took more than ${wholeMs / 60_000} minutes.`)
-  const hear = () => void pause.refresh()
-  req.on('data', hear)
+  const restartPause = () => void pause.refresh()
+  req.on('data', restartPause)
   return () => {
-    req.off('data', hear)
+    req.off('data', restartPause)
     clearTimeout(pause)
     clearTimeout(whole)
   }

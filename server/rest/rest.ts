@@ -144,17 +144,15 @@ function inputOf(
   body: unknown,
 ): Record<string, unknown> {
   const named = [...Object.keys(params), ...(route.ifMatch ? ['ifVersions'] : [])]
-  const strangers = Object.keys(query).filter((name) => !route.query || named.includes(name))
-  refuseAny(
-    strangers.map((path) => ({ path, code: 'unknown_field', message: 'Unknown parameter. Check its spelling.' })),
-  )
+  const unknownNames = Object.keys(query).filter((name) => !route.query || named.includes(name))
+  refuseAny(unknownNames.map((path) => ({ path, code: 'unknown_field', message: 'Unknown parameter. Check its spelling.' })))
   if (route.query) return { ...params, ...typed(query) }
   if (route.body === undefined) return params
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new Failure('invalid_request', { detail: 'The body must be a JSON object.' })
-  const clashes = named.filter((name) => Object.hasOwn(body, name))
+  const misplaced = named.filter((name) => Object.hasOwn(body, name))
   refuseAny(
-    clashes.map((path) => ({
+    misplaced.map((path) => ({
       path,
       code: 'unknown_field',
       message: "This can't be in the body: it is in the path or a header.",

@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 /** A process that is kept running until `stop`. */
 export type Child = { stop(): Promise<void>; kill(): void }
 
-const Leash = join(import.meta.dirname, 'end-with-parent.js') // beside this one, from source and from build/ alike
+const EndWithParent = join(import.meta.dirname, 'end-with-parent.js') // beside this one, from source and from build/ alike
 const FirstPauseMs = 1000
 const LongestPauseMs = 30_000
 const StopMs = 60_000 // a send that is under way has at most 30 s
@@ -26,7 +26,7 @@ export function keepRunning(name: string, args: string[], variables: NodeJS.Proc
 
   function start(): ChildProcess {
     const startedAt = performance.now()
-    const started = spawn(process.execPath, ['--import', Leash, ...args], {
+    const started = spawn(process.execPath, ['--import', EndWithParent, ...args], {
       env: variables,
       detached: true, // a Ctrl-C in the terminal is for us: we stop things in their order
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -45,9 +45,9 @@ export function keepRunning(name: string, args: string[], variables: NodeJS.Proc
     stopping = true
     clearTimeout(pause)
     if (child.exitCode !== null || child.signalCode !== null) return
-    const impatience = setTimeout(() => child.kill('SIGKILL'), StopMs)
+    const killTimer = setTimeout(() => child.kill('SIGKILL'), StopMs)
     child.kill('SIGTERM')
     await once(child, 'exit')
-    clearTimeout(impatience)
+    clearTimeout(killTimer)
   }
 }

@@ -40,12 +40,12 @@ export function createApp(serving: Serving): express.Express {
   if (metrics) app.use(metrics.watch)
   app.use(requestLog(log))
   app.use(warnOfProxy(log, installation.env.trustProxy))
-  app.use(boundWait)
-  app.use(withoutGuessing)
+  app.use(limitRequestTime)
+  app.use(noSniffing)
   app.get('/livez', (_req, res) => void res.set('Cache-Control', 'no-store').send('ok\n'))
   app.get('/readyz', (_req, res, next) => void ready(serving, res).catch(next))
   app.use(refuseWhileDraining(serving))
-  app.use(boundWaiting(prober, (req, res) => sendUnavailable(installation, req, res)))
+  app.use(limitDatabaseWait(prober, (req, res) => sendUnavailable(installation, req, res)))
   app.use(requireHost(installation))
   app.use('/public/v1', rest(installation, recorder))
   app.use(oauthEndpoints(installation))
@@ -62,7 +62,7 @@ export function createApp(serving: Serving): express.Express {
       .catch(next)
   })
   app.all('*', pages(installation, serving.build))
-  app.use(lastResort(installation))
+  app.use(sendError(installation))
   return app
 }
 
@@ -73,7 +73,7 @@ function nameStatic(res: express.Response): void {
 const WaitMs = 300_000 // Node's default, which the server had to raise for uploads
 
 // Cuts off requests that are not complete by then. Uploads have a limit of their own (receive-file.ts).
-function boundWait(req: express.Request, _res: express.Response, next: express.NextFunction): void {
+function limitRequestTime(req: express.Request, _res: express.Response, next: express.NextFunction): void {
   if (!/\/media\/?$/i.test(req.path)) {
     const cut = setTimeout(() => req.complete || req.destroy(), WaitMs).unref()
     req.once('close', () => clearTimeout(cut))
@@ -81,7 +81,7 @@ function boundWait(req: express.Request, _res: express.Response, next: express.N
   next()
 }
 
-function withoutGuessing(_req: express.Request, res: express.Response, next: express.NextFunction): void {
+function noSniffing(_req: express.Request, res: express.Response, next: express.NextFunction): void {
   res.set('X-Content-Type-Options', 'nosniff')
   next()
 }
@@ -165,11 +165,11 @@ function isOwn(req: express.Request, appUrl: string): boolean {
 }
 
 // Only errors outside a Remix route come here: app/root.tsx shows the pages' own errors.
-function lastResort(installation: Installation): express.ErrorRequestHandler {
+function sendError(installation: Installation): express.ErrorRequestHandler {
   return (error, req, res, _next) => {
     // Express puts a status on errors of the caller: a URL that is not valid text is 400.
-    const isTheirs = error instanceof Error && 'status' in error && Number(error.status) < 500
-    sendText(installation, req, res, isTheirs ? new Failure('invalid_request', { cause: error }) : error)
+    const isCallersError = error instanceof Error && 'status' in error && Number(error.status) < 500
+    sendText(installation, req, res, isCallersError ? new Failure('invalid_request', { cause: error }) : error)
   }
 }
 

@@ -12,7 +12,7 @@ type Waiting = { req: Request; res: Response; since: number; received: number }
  *
  * The work of a refused request continues, and its caller does not learn the result: the database may still do it later.
  */
-export function boundWaiting(
+export function limitDatabaseWait(
   prober: Pick<Prober, 'answers' | 'answeredAt'>,
   refuse: (req: Request, res: Response) => void,
 ): RequestHandler {

@@ -42,7 +42,7 @@ export const webhooks = router({
         .from(webhooksTable)
         .where(
           and(
-            isReached(actor),
+            isVisible(actor),
             after
               ? sql`(${webhooksTable.createdAt}, ${webhooksTable.id}) > (${after[0]}::timestamptz, ${after[1]}::uuid)`
               : undefined,
@@ -62,8 +62,8 @@ export const webhooks = router({
     .input(CreateWebhook)
     .mutation(async ({ ctx: { db, ring, actor, address }, input }): Promise<WithSecret> => {
       const { organisationId } = actor
-      const events = input.events ?? eventTypes.filter((type) => mayHear(actor, type))
-      requireHearing(actor, events)
+      const events = input.events ?? eventTypes.filter((type) => mayReceive(actor, type))
+      requireEventScopes(actor, events)
       const id = uuidv7()
       const secret = mintWebhookSecret()
       return db.transaction(async (tx) => {
@@ -84,7 +84,7 @@ export const webhooks = router({
             secret: seal(ring, secretPlace({ id, organisationId }), secret),
           })
           .returning()
-        await note(tx, 'webhook.created', { actor, address }, row!)
+        await recordWebhook(tx, 'webhook.created', { actor, address }, row!)
         return { ...showWebhook(row!), secret }
       })
     }),
@@ -93,7 +93,7 @@ export const webhooks = router({
   update: needs('webhooks:manage')
     .input(UpdateWebhook)
     .mutation(({ ctx: { db, actor, address }, input: { id, status, ...wanted } }): Promise<Webhook> => {
-      if (wanted.events) requireHearing(actor, wanted.events)
+      if (wanted.events) requireEventScopes(actor, wanted.events)
       return db.transaction(async (tx) => {
         const before = await find(tx, actor, id, 'no key update')
         const { url = before.url, description = before.description, events = before.events } = wanted
@@ -116,7 +116,7 @@ export const webhooks = router({
           ...(switched ? [`webhook.switched_${switched === 'OFF' ? 'off' : 'on'}`] : []),
         ]
         for (const action of actions)
-          await note(tx, action, { actor, address }, row!, isMoved ? { formerUrl: before.url } : {})
+          await recordWebhook(tx, action, { actor, address }, row!, isMoved ? { formerUrl: before.url } : {})
         return showWebhook(row!)
       })
     }),
@@ -127,7 +127,7 @@ export const webhooks = router({
       db.transaction(async (tx) => {
         const [row] = await tx.delete(webhooksTable).where(isIt(actor, id)).returning()
         if (!row) throw new Failure('not_found')
-        await note(tx, 'webhook.deleted', { actor, address }, row)
+        await recordWebhook(tx, 'webhook.deleted', { actor, address }, row)
       }),
     ),
 
@@ -147,7 +147,7 @@ export const webhooks = router({
           })
           .where(isIt(actor, id))
           .returning()
-        await note(tx, 'webhook.secret_rotated', { actor, address }, row!)
+        await recordWebhook(tx, 'webhook.secret_rotated', { actor, address }, row!)
         return { ...showWebhook(row!), secret }
       })
     }),
@@ -159,7 +159,7 @@ export const webhooks = router({
       const { organisationId } = actor
       return db.transaction(async (tx) => {
         requireOn(await find(tx, actor, id, 'no key update'))
-        await hurry(tx, actor, id)
+        await skipPause(tx, actor, id)
         const deliveryId = await emitTestEvent(tx, organisationId, id)
         return readDelivery(tx, organisationId, id, deliveryId)
       })
@@ -183,7 +183,7 @@ export const webhooks = router({
           update webhook_deliveries set state = 'pending', next_attempt_at = now()
           where id = ${deliveryId} and webhook_id = ${id} and organisation_id = ${actor.organisationId} returning id`)
           if (resent.length === 0) throw new Failure('not_found')
-          await hurry(tx, actor, id)
+          await skipPause(tx, actor, id)
           await callWebhooks(tx, [id])
           return readDelivery(tx, actor.organisationId, id, deliveryId)
         }),
@@ -206,13 +206,13 @@ const switches = {
 }
 
 // A token sees only its own webhooks: the log shows events that not every token may read.
-function isReached(actor: Actor): SQL | undefined {
+function isVisible(actor: Actor): SQL | undefined {
   const isOfOrganisation = eq(webhooksTable.organisationId, actor.organisationId)
   return actor.kind === 'app' ? and(isOfOrganisation, eq(webhooksTable.grantId, actor.grantId)) : isOfOrganisation
 }
 
 function isIt(actor: Actor, id: string): SQL | undefined {
-  return and(isReached(actor), eq(webhooksTable.id, id))
+  return and(isVisible(actor), eq(webhooksTable.id, id))
 }
 
 // A lock of its key would block posts, because their events refer to the row.
@@ -220,7 +220,7 @@ async function find(tx: Tx, actor: Actor, id: string, lock?: 'no key update'): P
   const read = tx.select().from(webhooksTable).where(isIt(actor, id))
   const [row] = await (lock ? read.for(lock) : read)
   if (!row) throw new Failure('not_found')
-  requireHearing(actor, row.events as EventType[]) // or it could turn it to an address of its own, or read its log
+  requireEventScopes(actor, row.events as EventType[]) // or it could turn it to an address of its own, or read its log
   return row
 }
 
@@ -244,11 +244,11 @@ function requireOn({ offSince }: WebhookRow): void {
 }
 
 /** Throws `insufficient_scope`: getting an event requires the scope to read its subject. */
-function requireHearing(actor: Actor, events: EventType[]): void {
+function requireEventScopes(actor: Actor, events: EventType[]): void {
   for (const type of events.length > 0 ? events : eventTypes) requireScope(actor, scopeFor(type))
 }
 
-function mayHear(actor: Actor, type: EventType): boolean {
+function mayReceive(actor: Actor, type: EventType): boolean {
   return actor.kind === 'member' || actor.scopes.includes(scopeFor(type))
 }
 
@@ -257,11 +257,11 @@ function scopeFor(type: EventType) {
 }
 
 // Somebody waits for this call, so skip the pause after an earlier failure.
-async function hurry(tx: Tx, actor: Actor, id: string): Promise<void> {
+async function skipPause(tx: Tx, actor: Actor, id: string): Promise<void> {
   await tx.update(webhooksTable).set({ notBefore: null }).where(isIt(actor, id))
 }
 
-function note(tx: Tx, action: string, source: AuditSource, row: WebhookRow, more = {}): Promise<void> {
+function recordWebhook(tx: Tx, action: string, source: AuditSource, row: WebhookRow, more = {}): Promise<void> {
   const { id, url, events } = row
   return recordBy(tx, source, { action, subject: { id, name: url }, detail: { events, ...more } })
 }

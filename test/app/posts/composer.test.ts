@@ -81,7 +81,7 @@ test('a video is shown with its buttons, and goes out on a channel that takes it
 test('a file that is no picture is refused with its name, and nothing of it is kept', async () => {
   const files = [{ name: 'page.png', mimeType: 'image/png', buffer: Buffer.from('<html></html>') }]
   await page.getByLabel('Add media').setInputFiles(files)
-  await page.getByText('page.png: The file is neither a').waitFor()
+  await page.getByText('page.png: The file must be a JPEG').waitFor()
   expect(await page.getByLabel('Alt text').count()).toBe(0)
 })
 

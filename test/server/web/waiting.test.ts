@@ -1,11 +1,11 @@
 import type { Request, Response } from 'express'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Answering } from '../../../db/prober.ts'
-import { boundWaiting } from '../../../server/web/waiting.ts'
+import { limitDatabaseWait } from '../../../server/web/waiting.ts'
 
 const refuse = vi.fn()
 const database = { state: 'yes' as Answering, answeredAt: 0 }
-const bound = () => boundWaiting({ answers: () => database.state, answeredAt: () => database.answeredAt }, refuse)
+const bound = () => limitDatabaseWait({ answers: () => database.state, answeredAt: () => database.answeredAt }, refuse)
 const req = { complete: true } as Request
 const res = { headersSent: false, once: () => {} } as unknown as Response
 
