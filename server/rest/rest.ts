@@ -145,7 +145,9 @@ function inputOf(
 ): Record<string, unknown> {
   const named = [...Object.keys(params), ...(route.ifMatch ? ['ifVersions'] : [])]
   const unknownNames = Object.keys(query).filter((name) => !route.query || named.includes(name))
-  refuseAny(unknownNames.map((path) => ({ path, code: 'unknown_field', message: 'Unknown parameter. Check its spelling.' })))
+  refuseAny(
+    unknownNames.map((path) => ({ path, code: 'unknown_field', message: 'Unknown parameter. Check its spelling.' })),
+  )
   if (route.query) return { ...params, ...typed(query) }
   if (route.body === undefined) return params
   if (typeof body !== 'object' || body === null || Array.isArray(body))
@@ -219,7 +221,7 @@ function nextPage(baseUrl: string, req: Request, cursor: string): string {
 /** Answer `error` as application/problem+json (RFC 9457). The details of our own errors go only to the log. */
 export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, res: Response, error: unknown): void {
   if (res.writableEnded) return // it waited too long, and was told so (waiting.ts)
-  if (isBrokenOff(error, req)) return void hangUp(req, res)
+  if (isBrokenOff(error, req)) return void disconnect(req, res)
   const { status, code, title, detail, errors, retryAfterSeconds } = problemFrom(error)
   stateOf(res).problem = code
   if (status >= 500) req.log.error({ err: error }, 'request failed')
@@ -238,8 +240,8 @@ function isBrokenOff(error: unknown, { errored }: Request): boolean {
   return errored !== null && (error === errored || (error instanceof TRPCError && error.cause === errored))
 }
 
-// The body broke off: nobody is there to be answered, and nothing of ours failed.
-function hangUp(req: Request, res: Response): void {
+// The body broke off: the caller is gone, and nothing of ours failed.
+function disconnect(req: Request, res: Response): void {
   req.log.info('the caller went away')
   res.destroy()
 }

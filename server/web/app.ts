@@ -15,7 +15,7 @@ import type { WebMetrics } from './metrics.ts'
 import { isConsent, memberIn, pages, type RemixBuild } from './pages.ts'
 import type { Phase, Readiness } from './readiness.ts'
 import { securityHeaders, withNonce } from './security-headers.ts'
-import { boundWaiting } from './waiting.ts'
+import { limitDatabaseWait } from './waiting.ts'
 
 /** What the app needs besides the installation. `build` is Remix's, imported by its path at run time. */
 export type Serving = {
