@@ -79,7 +79,7 @@ export const media = router({
         .select(getTableColumns(mediaTable))
         .from(mediaTable)
         .innerJoin(postMedia, and(eq(postMedia.mediaId, mediaTable.id), eq(postMedia.postId, postId)))
-        .where(and(isReached(actor), isSeen))
+        .where(and(isVisible(actor), isSeen))
         .orderBy(postMedia.position)
       return rows.map((row) => showMedia(row, env.appUrl))
     }),
