@@ -7,7 +7,7 @@ import { Instant } from '../shell/instant.tsx'
 import { useMay } from '../shell/permissions.ts'
 import { Submit } from '../ui/forms/button.tsx'
 import { controlClass } from '../ui/forms/field.tsx'
-import { Status } from '../ui/status.tsx'
+import { Status } from './status.tsx'
 
 /** The post on each of its channels: where it stands, where it is to be read, or why not and what to do. */
 export function Deliveries({ post, channels }: { post: Post; channels: Channel[] }) {

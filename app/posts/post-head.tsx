@@ -5,7 +5,7 @@ import { Instant } from '../shell/instant.tsx'
 import { useMay } from '../shell/permissions.ts'
 import { Alert } from '../ui/alert.tsx'
 import { ButtonLink, Submit } from '../ui/forms/button.tsx'
-import { Status } from '../ui/status.tsx'
+import { Status } from './status.tsx'
 
 const over = ['PUBLISHED', 'CANCELLED', 'PARTIALLY_PUBLISHED']
 

@@ -4,7 +4,7 @@ import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import type { Delivery, Post } from '../../jobs/ledger/post-view.ts'
 import { ChannelMark, NetworkMark } from '../channels/channel-mark.tsx'
 import { Instant } from '../shell/instant.tsx'
-import { Status } from '../ui/status.tsx'
+import { Status } from './status.tsx'
 
 const MarksShown = 4
 

@@ -4,11 +4,11 @@ import { CalendarClock, PenLine, TriangleAlert } from 'lucide-react'
 import type { Post, PostStatus } from '../../jobs/ledger/post-view.ts'
 import type { Api } from '../../server/router.ts'
 import { allChannels, shown, signedIn } from '../api.ts'
+import { useLivePosts } from '../posts/live.ts'
 import { PostDays, PostSection } from '../posts/post-list.tsx'
 import { useMay } from '../shell/permissions.ts'
 import { useCurrentInView } from '../ui/current-in-view.ts'
 import { ButtonLink } from '../ui/forms/button.tsx'
-import { useLive } from '../ui/live.ts'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
 import { clockAt, startOfDay } from '../ui/time-zone.ts'
@@ -93,7 +93,7 @@ async function topOf(api: Api, today: Date) {
 export default function Posts() {
   const { needs, late, drafts, posts, channels, today, status, isRemoved } = useLoaderData<typeof loader>()
   const { write } = useMay()
-  useLive([...needs.posts, ...late.posts, ...posts])
+  useLivePosts([...needs.posts, ...late.posts, ...posts])
   const isEmpty = needs.count + late.count + drafts.count + posts.length === 0
   return (
     <>

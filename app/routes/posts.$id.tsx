@@ -7,10 +7,10 @@ import { Attempts } from '../posts/attempts.tsx'
 import { compose, composing } from '../posts/compose.ts'
 import { Composer } from '../posts/composer.tsx'
 import { Deliveries } from '../posts/deliveries.tsx'
+import { useLivePosts } from '../posts/live.ts'
 import { PostHead } from '../posts/post-head.tsx'
 import { PostShown } from '../posts/post-shown.tsx'
 import { useMay } from '../shell/permissions.ts'
-import { useLive } from '../ui/live.ts'
 import { Notice } from '../ui/notice.tsx'
 import { clockAt, nextHour } from '../ui/time-zone.ts'
 
@@ -82,7 +82,7 @@ export default function ShowPost() {
   const { post, channels, gone, media, attempts, start, said } = useLoaderData<typeof loader>()
   const { write } = useMay()
   const { key } = useLocation() // the same sentence is said again after the next press
-  useLive([post])
+  useLivePosts([post])
   const isEditable = write && mayChange(post)
   // A channel that was disconnected stays a choice of the posts that it holds.
   const choice = [...channels, ...gone.filter(({ id }) => post.channelIds.includes(id))]

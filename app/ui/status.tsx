@@ -1,15 +1,4 @@
-import {
-  Ban,
-  CircleCheck,
-  CircleDashed,
-  CircleHelp,
-  CirclePause,
-  CircleX,
-  Clock,
-  LoaderCircle,
-  type LucideIcon,
-} from 'lucide-react'
-import type { PostStatus } from '../../jobs/ledger/post-view.ts'
+import type { LucideIcon } from 'lucide-react'
 
 const tones = {
   good: 'bg-good/10 text-good',
@@ -19,27 +8,12 @@ const tones = {
   bad: 'bg-bad/10 text-bad',
 }
 
-type Look = { name: string; icon: LucideIcon; tone: keyof typeof tones }
+export type Tone = keyof typeof tones
 
-const looks: Record<PostStatus, Look> = {
-  DRAFT: { name: 'Draft', icon: CircleDashed, tone: 'calm' },
-  SCHEDULED: { name: 'Scheduled', icon: Clock, tone: 'busy' },
-  PUBLISHING: { name: 'Publishing', icon: LoaderCircle, tone: 'busy' },
-  PUBLISHED: { name: 'Published', icon: CircleCheck, tone: 'good' },
-  PARTIALLY_PUBLISHED: { name: 'Partly published', icon: CircleX, tone: 'warn' },
-  HELD: { name: 'Held', icon: CirclePause, tone: 'warn' },
-  FAILED: { name: 'Failed', icon: CircleX, tone: 'bad' },
-  NEEDS_REVIEW: { name: 'Needs review', icon: CircleHelp, tone: 'warn' },
-  CANCELLED: { name: 'Cancelled', icon: Ban, tone: 'calm' },
-}
+type PillProps = { name: string; icon: LucideIcon; tone: Tone; isMoving?: boolean }
 
-/** Where a post or a delivery is, in a word. */
-export function Status({ of: status }: { of: PostStatus }) {
-  return <Pill {...looks[status]} isMoving={status === 'PUBLISHING'} />
-}
-
-/** A state in a word, with its colour and sign. */
-export function Pill({ name, icon: Icon, tone, isMoving = false }: Look & { isMoving?: boolean }) {
+/** A status as a word with a colour and an icon. */
+export function Pill({ name, icon: Icon, tone, isMoving = false }: PillProps) {
   return (
     <span
       className={`inline-flex items-center gap-1.5 whitespace-nowrap rounded-full px-2.5 py-0.5 text-xs font-medium ${tones[tone]}`}
