@@ -1,6 +1,6 @@
-import type { Channel } from '../../jobs/ledger/channel-view.ts'
-import { excessOf, lengthOf } from '../../jobs/networks/text.ts'
-import { NetworkMark } from '../channels/channel-mark.tsx'
+import type { Channel } from '../../../jobs/ledger/channel-view.ts'
+import { excessOf, lengthOf } from '../../../jobs/networks/text.ts'
+import { NetworkMark } from '../../channels/channel-mark.tsx'
 
 /** How long the text is on each chosen channel, counted as its network counts. */
 export function Counters({ channels, text }: { channels: Channel[]; text: string }) {

@@ -1,8 +1,8 @@
 import { ImagePlus, LoaderCircle, X } from 'lucide-react'
 import { useRef } from 'react'
-import type { Channel } from '../../jobs/ledger/channel-view.ts'
-import { controlClass, FieldErrors } from '../ui/forms/field.tsx'
-import { Video } from '../ui/video.tsx'
+import type { Channel } from '../../../jobs/ledger/channel-view.ts'
+import { controlClass, FieldErrors } from '../../ui/forms/field.tsx'
+import { Video } from '../../ui/video.tsx'
 import type { Picked, useUploads } from './uploads.ts'
 
 type Problems = Record<string, string[]>

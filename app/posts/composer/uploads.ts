@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { Media } from '../../server/media/media.ts'
+import type { Media } from '../../../server/media/media.ts'
 
 export type Picked = Pick<Media, 'id' | 'kind' | 'url' | 'thumbnailUrl' | 'alt'>
 type Refused = { name: string; problem: string }

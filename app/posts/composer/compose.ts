@@ -1,8 +1,8 @@
 import { json, redirect } from '@remix-run/node'
-import type { Post } from '../../jobs/ledger/post-view.ts'
-import type { Api } from '../../server/router.ts'
-import { type Problem, problemOf } from '../api.ts'
-import { clockAt, instantOf } from '../ui/time-zone.ts'
+import type { Post } from '../../../jobs/ledger/post-view.ts'
+import type { Api } from '../../../server/router.ts'
+import { type Problem, problemOf } from '../../api.ts'
+import { clockAt, instantOf } from '../../ui/time-zone.ts'
 
 /** What a person typed into the composer, as its form carries it. */
 export type Typed = {

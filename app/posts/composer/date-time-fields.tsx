@@ -1,7 +1,7 @@
 import { useState } from 'react'
-import { useZone } from '../shell/account.ts'
-import { controlClass, FieldErrors } from '../ui/forms/field.tsx'
-import { clockAt, instantOf, offsetAt } from '../ui/time-zone.ts'
+import { useZone } from '../../shell/account.ts'
+import { controlClass, FieldErrors } from '../../ui/forms/field.tsx'
+import { clockAt, instantOf, offsetAt } from '../../ui/time-zone.ts'
 
 /** The day and the hour, on the person's clock, with what that clock is. */
 export function When({
