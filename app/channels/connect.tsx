@@ -9,13 +9,13 @@ import { ButtonLink, ExternalLink, Submit } from '../ui/forms/button.tsx'
 import { Field, FormErrors } from '../ui/forms/field.tsx'
 import { Panel } from '../ui/page.tsx'
 
-type Asked = { name: string; label: string; hint?: string; secret?: boolean; isOptional?: boolean } & Pick<
+type Question = { name: string; label: string; hint?: string; secret?: boolean; isOptional?: boolean } & Pick<
   InputHTMLAttributes<HTMLInputElement>,
   'placeholder' | 'inputMode'
 >
 
 // What a person types to connect a channel of a network; a network without an entry is not offered here.
-const questions: Record<string, { lead: string; asks: Asked[] }> = {
+const questions: Record<string, { lead: string; asks: Question[] }> = {
   feed: {
     lead: 'A public page of your own with an Atom and a JSON feed. Nothing to sign up for.',
     asks: [{ name: 'name', label: 'Name', hint: 'Readers see it on top of the feed.' }],
@@ -49,16 +49,10 @@ export function canReconnect(network: string): boolean {
   return network !== 'feed' && canConnect(network)
 }
 
+type ConnectProps = { channel?: Channel | undefined; known: Record<string, string> }
+
 /** The form that connects a channel of `network`, or reconnects `channel`; or the link to the network that it answered. */
-export function Connect({
-  network,
-  channel,
-  known,
-}: {
-  network: { key: string; name: string }
-  channel?: Channel | undefined
-  known: Record<string, string>
-}) {
+export function Connect({ network, channel, known }: ConnectProps & { network: { key: string; name: string } }) {
   const answered = useActionData() as { continueTo?: string } | undefined
   const title = channel ? `Reconnect ${channel.name}` : `New ${network.name} channel`
   if (answered?.continueTo) return <Continue key="continue" title={title} url={answered.continueTo} />
@@ -69,15 +63,7 @@ export function Connect({
   )
 }
 
-function ConnectForm({
-  network,
-  channel,
-  known,
-}: {
-  network: string
-  channel?: Channel | undefined
-  known: Record<string, string>
-}) {
+function ConnectForm({ network, channel, known }: ConnectProps & { network: string }) {
   const { asks = [] } = questions[network] ?? {}
   const [form, fields] = useForm<{ input: Record<string, string> }>({
     ...useAnswer('connect'),

@@ -18,24 +18,7 @@ export function DisconnectForm({ channel, unsent }: { channel: Channel; unsent: 
       <Form method="post" className="space-y-5">
         <input type="hidden" name="intent" value="disconnect" />
         <input type="hidden" name="id" value={channel.id} />
-        {unsent > 0 ? (
-          <fieldset className="space-y-2">
-            <legend className="mb-2 text-sm font-medium">Posts that wait</legend>
-            <Choice
-              value="cancel"
-              name="Cancel them"
-              says="They stay readable and never go out on this channel."
-              isFirst
-            />
-            <Choice
-              value="hold"
-              name="Hold them"
-              says="They wait until this channel is connected again, or you change them."
-            />
-          </fieldset>
-        ) : (
-          <input type="hidden" name="unsent" value="cancel" />
-        )}
+        {unsent > 0 ? <UnsentChoice /> : <input type="hidden" name="unsent" value="cancel" />}
         <div className="flex gap-2">
           <Submit look="danger">Disconnect channel</Submit>
           <ButtonLink to="/channels" look="quiet">
@@ -44,6 +27,20 @@ export function DisconnectForm({ channel, unsent }: { channel: Channel; unsent: 
         </div>
       </Form>
     </Panel>
+  )
+}
+
+function UnsentChoice() {
+  return (
+    <fieldset className="space-y-2">
+      <legend className="mb-2 text-sm font-medium">Posts that wait</legend>
+      <Choice value="cancel" name="Cancel them" says="They stay readable and never go out on this channel." isFirst />
+      <Choice
+        value="hold"
+        name="Hold them"
+        says="They wait until this channel is connected again, or you change them."
+      />
+    </fieldset>
   )
 }
 

@@ -11,20 +11,7 @@ export function FeedItem({ item }: { item: Item }) {
     <>
       {item.content ? (
         <p className="whitespace-pre-wrap break-words">
-          {partsOf(item.content).map((part) =>
-            part.isLink ? (
-              <a
-                key={part.at}
-                href={part.text}
-                rel="nofollow ugc noopener noreferrer"
-                className="text-accent-ink underline underline-offset-2"
-              >
-                {part.text}
-              </a>
-            ) : (
-              <Fragment key={part.at}>{part.text}</Fragment>
-            ),
-          )}
+          <LinkedText text={item.content} />
         </p>
       ) : null}
       {item.media.map(({ url, mime, alt, width, height }) =>
@@ -42,6 +29,23 @@ export function FeedItem({ item }: { item: Item }) {
         ),
       )}
     </>
+  )
+}
+
+function LinkedText({ text }: { text: string }) {
+  return partsOf(text).map((part) =>
+    part.isLink ? (
+      <a
+        key={part.at}
+        href={part.text}
+        rel="nofollow ugc noopener noreferrer"
+        className="text-accent-ink underline underline-offset-2"
+      >
+        {part.text}
+      </a>
+    ) : (
+      <Fragment key={part.at}>{part.text}</Fragment>
+    ),
   )
 }
 

@@ -47,9 +47,16 @@ export async function loader(args: LoaderFunctionArgs) {
   const posts = page.data
   const drafts = { ...top.drafts, posts: top.drafts.posts.filter(({ id }) => !posts.some((post) => post.id === id)) }
   return json({
-    ...{ ...top, drafts, posts, nextCursor: page.nextCursor },
-    ...{ status, isFirstPage: !cursor, isRemoved: searchParams.has('removed') },
-    ...{ channels, today: clockAt(now, member.timeZone).date },
+    needs: top.needs,
+    late: top.late,
+    drafts,
+    posts,
+    nextCursor: page.nextCursor,
+    status,
+    isFirstPage: !cursor,
+    isRemoved: searchParams.has('removed'),
+    channels,
+    today: clockAt(now, member.timeZone).date,
   })
 }
 

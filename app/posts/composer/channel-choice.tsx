@@ -11,30 +11,14 @@ const troubles: Partial<Record<Channel['status'], string>> = {
   DISCONNECTED: 'disconnected',
 }
 
+type Props = { channels: Channel[]; chosen: string[]; onChoose: (ids: string[]) => void; problems: Problems }
+
 /** A checkbox for each channel. */
-export function ChannelChoice({
-  channels,
-  chosen,
-  onChoose,
-  problems,
-}: {
-  channels: Channel[]
-  chosen: string[]
-  onChoose: (ids: string[]) => void
-  problems: Problems
-}) {
+export function ChannelChoice({ channels, chosen, onChoose, problems }: Props) {
   return (
     <fieldset className="min-w-0" aria-describedby={problems.channelIds ? 'channels-problems' : undefined}>
       <legend className="mb-1.5 text-sm font-medium">Channels</legend>
-      {channels.length === 0 ? (
-        <p className="text-sm text-muted">
-          There is none yet.{' '}
-          <Link to="/channels" className="font-medium text-accent-ink underline underline-offset-2">
-            Connect one
-          </Link>{' '}
-          to schedule; a draft can be saved without.
-        </p>
-      ) : null}
+      {channels.length === 0 ? <NoChannels /> : null}
       <div className="grid gap-2 sm:grid-cols-2">
         {channels.map((channel) => (
           <Choice
@@ -51,6 +35,18 @@ export function ChannelChoice({
       </div>
       <FieldErrors id="channels-problems" errors={problems.channelIds?.map(asked)} />
     </fieldset>
+  )
+}
+
+function NoChannels() {
+  return (
+    <p className="text-sm text-muted">
+      There is none yet.{' '}
+      <Link to="/channels" className="font-medium text-accent-ink underline underline-offset-2">
+        Connect one
+      </Link>{' '}
+      to schedule; a draft can be saved without.
+    </p>
   )
 }
 

@@ -47,8 +47,12 @@ function typedIn(form: FormData): Typed {
   const mediaIds = all('mediaIds')
   const alts = Object.fromEntries(mediaIds.map((id) => [id, text(`alt.${id}`)]))
   return {
-    ...{ content: text('content'), date: text('date'), time: text('time') },
-    ...{ channelIds: all('channelIds'), mediaIds, alts },
+    content: text('content'),
+    channelIds: all('channelIds'),
+    mediaIds,
+    alts,
+    date: text('date'),
+    time: text('time'),
   }
 }
 

@@ -39,29 +39,49 @@ export function Composer({
       <div className="space-y-6 p-5 sm:p-6">
         <WholeProblems problems={problems['']} />
         <ChannelChoice channels={channels} chosen={chosen} onChoose={setChosen} problems={problems} />
-        <div>
-          <label htmlFor="content" className="mb-1.5 block text-sm font-medium">
-            Text
-          </label>
-          <textarea
-            id="content"
-            name="content"
-            rows={7}
-            value={text}
-            onChange={(event) => setText(event.currentTarget.value)}
-            onPaste={(event) => void uploads.add(mediaOf(event.clipboardData.files))}
-            aria-invalid={problems.content ? true : undefined}
-            aria-describedby="content-counters content-problems"
-            className={`${controlClass} resize-y`}
-          />
-          <FieldErrors id="content-problems" errors={problems.content} />
-          <Counters channels={going} text={text} />
-        </div>
+        <TextField
+          text={text}
+          onChange={setText}
+          onPasteFiles={(files) => void uploads.add(files)}
+          channels={going}
+          problems={problems.content}
+        />
         <MediaChoice uploads={uploads} channels={going} problems={problems} />
         <When start={first} problems={problems} />
       </div>
       <Buttons post={post} isWaiting={uploads.coming > 0} />
     </Form>
+  )
+}
+
+type TextProps = {
+  text: string
+  onChange: (text: string) => void
+  onPasteFiles: (files: File[]) => void
+  channels: Channel[]
+  problems: string[] | undefined
+}
+
+function TextField({ text, onChange, onPasteFiles, channels, problems }: TextProps) {
+  return (
+    <div>
+      <label htmlFor="content" className="mb-1.5 block text-sm font-medium">
+        Text
+      </label>
+      <textarea
+        id="content"
+        name="content"
+        rows={7}
+        value={text}
+        onChange={(event) => onChange(event.currentTarget.value)}
+        onPaste={(event) => onPasteFiles(mediaOf(event.clipboardData.files))}
+        aria-invalid={problems ? true : undefined}
+        aria-describedby="content-counters content-problems"
+        className={`${controlClass} resize-y`}
+      />
+      <FieldErrors id="content-problems" errors={problems} />
+      <Counters channels={channels} text={text} />
+    </div>
   )
 }
 

@@ -1,5 +1,5 @@
 import { ImagePlus, LoaderCircle, X } from 'lucide-react'
-import { useRef } from 'react'
+import { type RefObject, useRef } from 'react'
 import type { Channel } from '../../../jobs/ledger/channel-view.ts'
 import { controlClass, FieldErrors } from '../../ui/forms/field.tsx'
 import { Video } from '../../ui/video.tsx'
@@ -7,7 +7,9 @@ import type { Picked, useUploads } from './uploads.ts'
 
 type Problems = Record<string, string[]>
 
-type ChoiceProps = { uploads: ReturnType<typeof useUploads>; channels: Channel[]; problems: Problems }
+type Uploads = ReturnType<typeof useUploads>
+
+type ChoiceProps = { uploads: Uploads; channels: Channel[]; problems: Problems }
 
 /** The files of the post with their alt texts, and the way to add what one of its `channels` takes. */
 export function MediaChoice({ uploads, channels, problems }: ChoiceProps) {
@@ -20,44 +22,69 @@ export function MediaChoice({ uploads, channels, problems }: ChoiceProps) {
   return (
     <div className="space-y-3">
       {media.map((one, index) => (
-        <File key={one.id} file={one} no={index + 1} onRemove={() => drop(one.id)} problems={problems[one.id]} />
+        <MediaField key={one.id} file={one} no={index + 1} onRemove={() => drop(one.id)} problems={problems[one.id]} />
       ))}
       <FieldErrors id="media-problems" errors={problems.mediaIds} />
-      <label className="inline-flex min-h-9 cursor-pointer items-center gap-2 rounded-lg border border-line bg-panel px-3.5 py-1.5 text-sm font-medium shadow-sm hover:bg-sunken has-[:focus-visible]:outline has-[:focus-visible]:outline-2 has-[:focus-visible]:outline-offset-2 has-[:focus-visible]:outline-accent-ink">
-        {coming > 0 ? (
-          <LoaderCircle aria-hidden className="size-4 motion-safe:animate-spin" />
-        ) : (
-          <ImagePlus aria-hidden className="size-4" />
-        )}
-        Add media
-        <input
-          ref={picker}
-          type="file"
-          multiple
-          accept={typesOn(channels).join(',')}
-          aria-describedby="media-problems"
-          className="sr-only"
-          onChange={(event) => {
-            void add([...(event.currentTarget.files ?? [])])
-            event.currentTarget.value = '' // the same file may be picked again
-          }}
-        />
-      </label>
-      <div role="status" className="space-y-1 text-sm text-muted empty:hidden">
-        {coming > 0 ? <p>{coming === 1 ? 'One file is coming up.' : `${coming} files are coming up.`}</p> : null}
-        {refused.map(({ name, problem }) => (
-          <p key={name} className="text-bad">
-            {name}: {problem}
-          </p>
-        ))}
-      </div>
+      <AddMedia picker={picker} isUploading={coming > 0} channels={channels} onPick={(files) => void add(files)} />
+      <UploadStatus coming={coming} refused={refused} />
+    </div>
+  )
+}
+
+type AddMediaProps = {
+  picker: RefObject<HTMLInputElement>
+  isUploading: boolean
+  channels: Channel[]
+  onPick: (files: File[]) => void
+}
+
+function AddMedia({ picker, isUploading, channels, onPick }: AddMediaProps) {
+  return (
+    <label className="inline-flex min-h-9 cursor-pointer items-center gap-2 rounded-lg border border-line bg-panel px-3.5 py-1.5 text-sm font-medium shadow-sm hover:bg-sunken has-[:focus-visible]:outline has-[:focus-visible]:outline-2 has-[:focus-visible]:outline-offset-2 has-[:focus-visible]:outline-accent-ink">
+      {isUploading ? (
+        <LoaderCircle aria-hidden className="size-4 motion-safe:animate-spin" />
+      ) : (
+        <ImagePlus aria-hidden className="size-4" />
+      )}
+      Add media
+      <input
+        ref={picker}
+        type="file"
+        multiple
+        accept={typesOn(channels).join(',')}
+        aria-describedby="media-problems"
+        className="sr-only"
+        onChange={(event) => {
+          onPick([...(event.currentTarget.files ?? [])])
+          event.currentTarget.value = '' // the same file may be picked again
+        }}
+      />
+    </label>
+  )
+}
+
+function UploadStatus({ coming, refused }: Pick<Uploads, 'coming' | 'refused'>) {
+  return (
+    <div role="status" className="space-y-1 text-sm text-muted empty:hidden">
+      {coming > 0 ? <p>{coming === 1 ? 'One file is coming up.' : `${coming} files are coming up.`}</p> : null}
+      {refused.map(({ name, problem }) => (
+        <p key={name} className="text-bad">
+          {name}: {problem}
+        </p>
+      ))}
     </div>
   )
 }
 
 const OurTypes = [
-  ...['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/avif'],
-  ...['video/mp4', 'video/webm', 'video/quicktime'],
+  'image/jpeg',
+  'image/png',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+  'video/mp4',
+  'video/webm',
+  'video/quicktime',
 ]
 
 function typesOn(channels: Channel[]): string[] {
@@ -65,9 +92,9 @@ function typesOn(channels: Channel[]): string[] {
   return OurTypes.filter((type) => channels.some(({ limits }) => limits.mediaTypes.includes(type)))
 }
 
-type FileProps = { file: Picked; no: number; onRemove: () => void; problems: string[] | undefined }
+type MediaFieldProps = { file: Picked; no: number; onRemove: () => void; problems: string[] | undefined }
 
-function File({ file, no, onRemove, problems }: FileProps) {
+function MediaField({ file, no, onRemove, problems }: MediaFieldProps) {
   const { id, kind, url, thumbnailUrl, alt } = file
   const name = `${kind === 'video' ? 'Video' : 'Image'} ${no}`
   return (
