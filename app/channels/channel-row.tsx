@@ -5,18 +5,21 @@ import { useMay } from '../shell/permissions.ts'
 import { Button } from '../ui/forms/button.tsx'
 import { ChannelMark, networkName } from './channel-mark.tsx'
 import { canReconnect } from './connect.tsx'
+import { channelStrings } from './strings.tsx'
 
-const words: Partial<Record<Channel['status'], string>> = {
-  NEEDS_RECONNECT: 'Needs to be reconnected',
-  PAUSED: 'Paused by the operator: its posts wait',
-  DISCONNECTED: 'Disconnected',
+const strings = channelStrings.row
+
+const troubles: Partial<Record<Channel['status'], string>> = {
+  NEEDS_RECONNECT: strings.needsReconnect,
+  PAUSED: strings.paused,
+  DISCONNECTED: strings.disconnected,
 }
 
-/** A channel in the list, with what can be done to it. */
+/** A channel in the list, with its buttons. */
 export function ChannelRow({ channel }: { channel: Channel }) {
   const { manage } = useMay()
   const nameId = `channel-${channel.id}`
-  const trouble = words[channel.status]
+  const trouble = troubles[channel.status]
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-3 px-4 py-4 sm:px-5">
       <ChannelMark channel={channel} size="size-10" />
@@ -25,7 +28,7 @@ export function ChannelRow({ channel }: { channel: Channel }) {
           {channel.name}
         </p>
         <p className="truncate text-sm text-muted">
-          {networkName(channel.network)} · <Address channel={channel} />
+          {strings.networkAndAddress(networkName(channel.network), <Address channel={channel} />)}
         </p>
         {trouble ? (
           <p className="mt-0.5 flex items-center gap-1.5 text-sm text-warn">
@@ -43,7 +46,7 @@ function Address({ channel: { id, network, handle, url } }: { channel: Channel }
   if (network === 'feed')
     return (
       <Link to={`/feeds/${id}`} className={look}>
-        Public page
+        {strings.publicPage}
       </Link>
     )
   if (!url) return <>{handle}</>
@@ -67,12 +70,12 @@ function Actions({ channel, nameId }: { channel: Channel; nameId: string }) {
           aria-describedby={nameId}
           look={channel.status === 'NEEDS_RECONNECT' ? 'primary' : 'plain'}
         >
-          Reconnect
+          {strings.reconnect}
         </Button>
       ) : null}
       {isConnected ? (
         <Button type="submit" name="disconnect" value={channel.id} aria-describedby={nameId}>
-          Disconnect
+          {strings.disconnect}
         </Button>
       ) : null}
     </Form>

@@ -8,6 +8,9 @@ import { useAnswer } from '../ui/forms/answer.ts'
 import { ButtonLink, ExternalLink, Submit } from '../ui/forms/button.tsx'
 import { Field, FormErrors } from '../ui/forms/field.tsx'
 import { Panel } from '../ui/page.tsx'
+import { channelStrings } from './strings.tsx'
+
+const strings = channelStrings.connect
 
 type Question = { name: string; label: string; hint?: string; secret?: boolean; isOptional?: boolean } & Pick<
   InputHTMLAttributes<HTMLInputElement>,
@@ -17,22 +20,22 @@ type Question = { name: string; label: string; hint?: string; secret?: boolean; 
 // What a person types to connect a channel of a network; a network without an entry is not offered here.
 const questions: Record<string, { lead: string; asks: Question[] }> = {
   feed: {
-    lead: 'A public page of your own with an Atom and a JSON feed. Nothing to sign up for.',
-    asks: [{ name: 'name', label: 'Name', hint: 'Readers see it on top of the feed.' }],
+    lead: strings.feed.lead,
+    asks: [{ name: 'name', label: strings.feed.name, hint: strings.feed.nameHint }],
   },
   mastodon: {
-    lead: 'Mastodon, GoToSocial, Pleroma and whatever else speaks its API.',
-    asks: [{ name: 'instance', label: 'Server', placeholder: 'mastodon.social', inputMode: 'url' }],
+    lead: strings.mastodon.lead,
+    asks: [{ name: 'instance', label: strings.mastodon.server, placeholder: 'mastodon.social', inputMode: 'url' }],
   },
   bluesky: {
-    lead: 'Make an app password in Bluesky under Settings › Privacy and security › App passwords.',
+    lead: strings.bluesky.lead,
     asks: [
-      { name: 'handle', label: 'Handle', placeholder: 'ada.bsky.social' },
-      { name: 'appPassword', label: 'App password', placeholder: 'xxxx-xxxx-xxxx-xxxx', secret: true },
+      { name: 'handle', label: strings.bluesky.handle, placeholder: 'ada.bsky.social' },
+      { name: 'appPassword', label: strings.bluesky.appPassword, placeholder: 'xxxx-xxxx-xxxx-xxxx', secret: true },
       {
         name: 'pds',
-        label: 'Server',
-        hint: 'Found from the handle when left empty.',
+        label: strings.bluesky.server,
+        hint: strings.bluesky.serverHint,
         inputMode: 'url',
         isOptional: true,
       },
@@ -54,7 +57,7 @@ type ConnectProps = { channel?: Channel | undefined; known: Record<string, strin
 /** The form that connects a channel of `network`, or reconnects `channel`; or the link to the network that it answered. */
 export function Connect({ network, channel, known }: ConnectProps & { network: { key: string; name: string } }) {
   const answered = useActionData() as { continueTo?: string } | undefined
-  const title = channel ? `Reconnect ${channel.name}` : `New ${network.name} channel`
+  const title = channel ? strings.reconnectTitle(channel.name) : strings.newTitle(network.name)
   if (answered?.continueTo) return <Continue key="continue" title={title} url={answered.continueTo} />
   return (
     <Panel key={network.key} title={title} lead={questions[network.key]?.lead}>
@@ -88,9 +91,9 @@ function ConnectForm({ network, channel, known }: ConnectProps & { network: stri
         />
       ))}
       <div className="flex gap-2">
-        <Submit look="primary">{channel ? 'Continue' : 'Connect'}</Submit>
+        <Submit look="primary">{channel ? strings.continue : strings.submit}</Submit>
         <ButtonLink to="/channels" look="quiet">
-          Close
+          {strings.close}
         </ButtonLink>
       </div>
     </Form>
@@ -109,9 +112,9 @@ function useKnown(channel: Channel | undefined, known: Record<string, string>): 
 function Continue({ title, url }: { title: string; url: string }) {
   const { host } = new URL(url)
   return (
-    <Panel title={title} lead={`${host} asks you whether Punctual may post, and sends you back here.`}>
+    <Panel title={title} lead={strings.continueLead(host)}>
       <ExternalLink look="primary" href={url}>
-        Continue to {host}
+        {strings.continueTo(host)}
         <ArrowUpRight aria-hidden />
       </ExternalLink>
     </Panel>

@@ -2,27 +2,22 @@ import { Form } from '@remix-run/react'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import { ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { Panel } from '../ui/page.tsx'
+import { channelStrings } from './strings.tsx'
 
-/** Asks what becomes of the posts that have not gone out. */
+const strings = channelStrings.disconnect
+
+/** Asks what to do with the posts that have not gone out. */
 export function DisconnectForm({ channel, unsent }: { channel: Channel; unsent: number }) {
-  const waiting = unsent === 1 ? '1 post has' : `${unsent} posts have`
   return (
-    <Panel
-      title={`Disconnect ${channel.name}?`}
-      lead={
-        unsent > 0
-          ? `${waiting} not gone out there yet. What is being sent at this moment goes out.`
-          : 'Nothing waits to go out there.'
-      }
-    >
+    <Panel title={strings.title(channel.name)} lead={unsent > 0 ? strings.unsent(unsent) : strings.noneUnsent}>
       <Form method="post" className="space-y-5">
         <input type="hidden" name="intent" value="disconnect" />
         <input type="hidden" name="id" value={channel.id} />
         {unsent > 0 ? <UnsentChoice /> : <input type="hidden" name="unsent" value="cancel" />}
         <div className="flex gap-2">
-          <Submit look="danger">Disconnect channel</Submit>
+          <Submit look="danger">{strings.submit}</Submit>
           <ButtonLink to="/channels" look="quiet">
-            Keep it
+            {strings.keep}
           </ButtonLink>
         </div>
       </Form>
@@ -33,13 +28,9 @@ export function DisconnectForm({ channel, unsent }: { channel: Channel; unsent: 
 function UnsentChoice() {
   return (
     <fieldset className="space-y-2">
-      <legend className="mb-2 text-sm font-medium">Posts that wait</legend>
-      <Choice value="cancel" name="Cancel them" says="They stay readable and never go out on this channel." isFirst />
-      <Choice
-        value="hold"
-        name="Hold them"
-        says="They wait until this channel is connected again, or you change them."
-      />
+      <legend className="mb-2 text-sm font-medium">{strings.choice}</legend>
+      <Choice value="cancel" name={strings.cancel} says={strings.cancelHint} isFirst />
+      <Choice value="hold" name={strings.hold} says={strings.holdHint} />
     </fieldset>
   )
 }

@@ -2,10 +2,11 @@ import { Fragment } from 'react'
 import type { Api } from '../../server/router.ts'
 import { Instant } from '../shell/instant.tsx'
 import { Video } from '../ui/video.tsx'
+import { feedStrings } from './strings.ts'
 
 type Item = Awaited<ReturnType<Api['feeds']['item']>>['item']
 
-/** What a feed channel has published, as anybody reads it. Its links are other people's: they lend them no weight. */
+/** A post of a feed channel, as the public reads it. `rel` tells search engines not to count its links as ours. */
 export function FeedItem({ item }: { item: Item }) {
   return (
     <>
@@ -16,7 +17,7 @@ export function FeedItem({ item }: { item: Item }) {
       ) : null}
       {item.media.map(({ url, mime, alt, width, height }) =>
         mime.startsWith('video/') ? (
-          <Video key={url} src={url} name={alt || 'Video'} className="mt-3 max-h-[32rem] max-w-full" />
+          <Video key={url} src={url} name={alt || feedStrings.unnamedVideo} className="mt-3 max-h-[32rem] max-w-full" />
         ) : (
           <img
             key={url}
@@ -49,7 +50,7 @@ function LinkedText({ text }: { text: string }) {
   )
 }
 
-/** When an item came out. */
+/** When an item was published. */
 export function ItemDate({ at }: { at: string }) {
   return (
     <span className="text-sm">

@@ -8,12 +8,13 @@ import { NetworkMark } from '../channels/channel-mark.tsx'
 import { ChannelRow } from '../channels/channel-row.tsx'
 import { Connect, canConnect, canReconnect } from '../channels/connect.tsx'
 import { DisconnectForm } from '../channels/disconnect.tsx'
+import { channelStrings } from '../channels/strings.tsx'
 import { useMay } from '../shell/permissions.ts'
 import { Button } from '../ui/forms/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
 
-export const meta: MetaFunction = () => [{ title: 'Channels · Punctual' }]
+export const meta: MetaFunction = () => [{ title: channelStrings.pageTitle }]
 
 export async function loader(args: LoaderFunctionArgs) {
   const { api } = signedIn(args)
@@ -49,14 +50,14 @@ export default function Channels() {
   const connected = channels.find(({ id }) => id === asked.connected)
   return (
     <>
-      <PageHead title="Channels" lead="Where your posts go out." />
+      <PageHead title={channelStrings.title} lead={channelStrings.lead} />
       {connected && counts ? <Connected key={connected.id} name={connected.name} counts={counts} /> : null}
       {'disconnected' in asked ? <Disconnected channel={gone.find(({ id }) => id === asked.disconnected)} /> : null}
       {manage ? <NewChannel /> : null}
       {channels.length > 0 ? <List channels={channels} /> : <NoChannels />}
       {gone.length > 0 ? (
         <>
-          <h2 className="mb-3 mt-10 text-sm font-medium text-muted">Disconnected</h2>
+          <h2 className="mb-3 mt-10 text-sm font-medium text-muted">{channelStrings.disconnectedChannels}</h2>
           <List channels={gone} />
         </>
       ) : null}
@@ -64,24 +65,18 @@ export default function Channels() {
   )
 }
 
-type Counts = { now: number; sent: number; later: number; person: number }
+type Counts = Parameters<typeof channelStrings.connected>[1]
 
-/** That a channel is connected, and what becomes of its posts. */
-function Connected({ name, counts: { now, sent, later, person } }: { name: string; counts: Counts }) {
-  const posts = (count: number, one: string, many: string) =>
-    count === 0 ? '' : count === 1 ? ` 1 post ${one}.` : ` ${count} posts ${many}.`
+/** The notice that a channel is connected, with the state of its posts. */
+function Connected({ name, counts }: { name: string; counts: Counts }) {
   return (
     <Notice>
-      {name} is connected.
-      {posts(now, 'is being sent or checked', 'are being sent or checked')}
-      {posts(sent, 'was published since', 'were published since')}
-      {posts(later, 'is scheduled', 'are scheduled')}
-      {posts(person, 'needs attention', 'need attention')}
-      {person > 0 ? (
+      {channelStrings.connected(name, counts)}
+      {counts.person > 0 ? (
         <>
           {' '}
           <Link to="/" className="underline">
-            Show posts
+            {channelStrings.showPosts}
           </Link>
         </>
       ) : null}
@@ -90,12 +85,8 @@ function Connected({ name, counts: { now, sent, later, person } }: { name: strin
 }
 
 function Disconnected({ channel }: { channel: Channel | undefined }) {
-  if (!channel || !canReconnect(channel.network)) return <Notice>The channel is disconnected.</Notice>
-  return (
-    <Notice>
-      The channel is disconnected. We are ending our access to the account. If that fails, Settings › Activity says so.
-    </Notice>
-  )
+  if (!channel || !canReconnect(channel.network)) return <Notice>{channelStrings.disconnected}</Notice>
+  return <Notice>{channelStrings.disconnectedAndEnding}</Notice>
 }
 
 function NewChannel() {
@@ -110,7 +101,7 @@ function NewChannel() {
           .map(({ key, name }) => (
             <Button key={key} type="submit" name="connect" value={key}>
               <NetworkMark network={key} />
-              Connect {name}
+              {channelStrings.connect.button(name)}
             </Button>
           ))}
       </Form>
@@ -141,13 +132,8 @@ function List({ channels }: { channels: Channel[] }) {
 function NoChannels() {
   const { manage } = useMay()
   return (
-    <Empty icon={<Megaphone aria-hidden />} title="No channel yet">
-      <p>
-        A channel is an account that posts go out on.{' '}
-        {manage
-          ? 'A feed needs no account, only a name: a good one to begin with.'
-          : 'An owner or an admin of this organisation connects the first one.'}
-      </p>
+    <Empty icon={<Megaphone aria-hidden />} title={channelStrings.none.title}>
+      <p>{manage ? channelStrings.none.manage : channelStrings.none.wait}</p>
     </Empty>
   )
 }

@@ -1,10 +1,13 @@
 import { json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { useLoaderData } from '@remix-run/react'
 import { problemOf, signedIn } from '../api.ts'
+import { channelStrings } from '../channels/strings.tsx'
 import { ButtonLink } from '../ui/forms/button.tsx'
 import { PageHead } from '../ui/page.tsx'
 
-export const meta: MetaFunction = () => [{ title: 'Not connected · Punctual' }]
+const strings = channelStrings.notConnected
+
+export const meta: MetaFunction = () => [{ title: strings.pageTitle }]
 
 /** Where a network's consent page sends people back to (the redirect URI of OAuth, RFC 6749 §4.1.2): one for each server. */
 export async function loader(args: LoaderFunctionArgs) {
@@ -25,9 +28,9 @@ export default function Connected() {
   const { why } = useLoaderData<typeof loader>()
   return (
     <>
-      <PageHead title="The channel is not connected" lead={why} />
+      <PageHead title={strings.title} lead={why} />
       <ButtonLink to="/channels" look="primary">
-        Back to the channels
+        {strings.back}
       </ButtonLink>
     </>
   )

@@ -2,6 +2,7 @@ import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/nod
 import { Link, useLoaderData } from '@remix-run/react'
 import { shown } from '../api.ts'
 import { FeedItem, ItemDate } from '../feeds/feed-item.tsx'
+import { feedStrings } from '../feeds/strings.ts'
 import type { Handle } from '../shell/shell.tsx'
 
 export const handle: Handle = { bare: true }
@@ -9,9 +10,9 @@ export const handle: Handle = { bare: true }
 const TitleLength = 70
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => {
-  if (!data) return [{ title: 'Not found · Punctual' }]
+  if (!data) return [{ title: feedStrings.notFound }]
   const start = data.item.content.trim().split('\n')[0]?.slice(0, TitleLength)
-  return [{ title: start ? `${start} · ${data.channel.name}` : data.channel.name }]
+  return [{ title: start ? feedStrings.itemPageTitle(start, data.channel.name) : data.channel.name }]
 }
 
 export async function loader({ params, context: { api } }: LoaderFunctionArgs) {

@@ -3,12 +3,13 @@ import { Link, useLoaderData } from '@remix-run/react'
 import { Rss } from 'lucide-react'
 import { shown } from '../api.ts'
 import { FeedItem, ItemDate } from '../feeds/feed-item.tsx'
+import { feedStrings } from '../feeds/strings.ts'
 import type { Handle } from '../shell/shell.tsx'
 
 export const handle: Handle = { bare: true }
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => {
-  if (!data) return [{ title: 'Not found · Punctual' }]
+  if (!data) return [{ title: feedStrings.notFound }]
   const { id, name } = data.channel
   const alternate = { tagName: 'link', rel: 'alternate', title: name }
   return [
@@ -31,13 +32,13 @@ export default function Feed() {
       <p className="mb-8 mt-1 flex items-center gap-2 text-sm text-muted">
         <Rss aria-hidden className="size-4" />
         <a href={`/feeds/${channel.id}/atom.xml`} className={feedLink}>
-          Atom
+          {feedStrings.atom}
         </a>
         <a href={`/feeds/${channel.id}/feed.json`} className={feedLink}>
-          JSON Feed
+          {feedStrings.json}
         </a>
       </p>
-      {items.length === 0 ? <p className="text-muted">Nothing has come out yet.</p> : null}
+      {items.length === 0 ? <p className="text-muted">{feedStrings.none}</p> : null}
       <ol className="space-y-5">
         {items.map((item) => (
           <li key={item.id} className="rounded-2xl border border-line bg-panel p-5 shadow-sm sm:p-6">

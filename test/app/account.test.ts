@@ -99,7 +99,7 @@ test('an account of two organisations chooses on top of the page, and sees one a
   await page.getByRole('button', { name: 'Second' }).click()
   await page.getByRole('button', { name: 'Organisation: Second' }).waitFor()
   await page.getByRole('link', { name: 'Channels', exact: true }).click()
-  await page.getByText('No channel yet').waitFor()
+  await page.getByText('No channels yet').waitFor()
 })
 
 test('a viewer is offered nothing that changes anything', async () => {

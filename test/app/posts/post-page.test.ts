@@ -49,7 +49,7 @@ test('while the operator has paused a channel, its row and its posts say that th
   const paused = await connectFeed(page, 'A paused feed')
   await here.db.execute(sql`update channels set paused_at = now() where id = ${paused}`)
   await page.goto('/channels')
-  await page.getByText('Paused by the operator: its posts wait').waitFor()
+  await page.getByText('Paused by the operator. Its posts wait.').waitFor()
   await page.goto('/posts/new')
   await page.getByText('Feed · paused by the operator').waitFor()
   await page.getByLabel('A paused feed').check()
