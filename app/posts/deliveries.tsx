@@ -8,12 +8,15 @@ import { useMay } from '../shell/permissions.ts'
 import { Submit } from '../ui/forms/button.tsx'
 import { controlClass } from '../ui/forms/field.tsx'
 import { Status } from './status.tsx'
+import { postStrings } from './strings.tsx'
 
-/** The post on each of its channels: where it stands, where it is to be read, or why not and what to do. */
+const strings = postStrings.deliveries
+
+/** The post on each of its channels: its status, its link, or what went wrong and what to do. */
 export function Deliveries({ post, channels }: { post: Post; channels: Channel[] }) {
   if (post.deliveries.length === 0) return null
   return (
-    <section aria-label="Deliveries" className="rounded-2xl border border-line bg-panel shadow-sm">
+    <section aria-label={strings.label} className="rounded-2xl border border-line bg-panel shadow-sm">
       <ul className="divide-y divide-line">
         {post.deliveries.map((delivery) => (
           <li key={delivery.channelId} className="px-5 py-4 sm:px-6">
@@ -65,11 +68,11 @@ function OwnParts({ own: { content, mediaIds } }: { own: Override }) {
     <div className="mt-3 border-line border-l-2 pl-3.5 text-sm sm:ml-12">
       {content === undefined ? null : (
         <>
-          <p className="text-muted">Its own text here</p>
+          <p className="text-muted">{strings.ownText}</p>
           <p className="whitespace-pre-wrap break-words">{content}</p>
         </>
       )}
-      {mediaIds ? <p className="text-muted">Its own media here: {mediaIds.length || 'none'}</p> : null}
+      {mediaIds ? <p className="text-muted">{strings.ownMedia(mediaIds.length)}</p> : null}
     </div>
   )
 }
@@ -88,21 +91,16 @@ function WhatHappened({ delivery, isPaused }: { delivery: Delivery; isPaused: bo
               rel="noopener noreferrer"
               className="inline-flex items-center gap-0.5 font-medium text-accent-ink underline underline-offset-2"
             >
-              View post <ArrowUpRight aria-hidden className="size-3.5" />
+              {strings.viewPost} <ArrowUpRight aria-hidden className="size-3.5" />
             </a>
           </>
         ) : null}
       </>
     )
-  if (isPaused && status === 'SCHEDULED') return <>Scheduled; it waits, since the operator has stopped sending</>
-  if (nextAttemptAt && status === 'SCHEDULED')
-    return (
-      <>
-        Next try <Instant at={nextAttemptAt} form="exact" />
-      </>
-    )
-  if (status === 'PUBLISHING') return <>{nextAttemptAt ? 'Looking whether it is there' : 'On its way'}</>
-  return <>{networkName(network)}</>
+  if (isPaused && status === 'SCHEDULED') return strings.operatorPaused
+  if (nextAttemptAt && status === 'SCHEDULED') return strings.nextAttempt(<Instant at={nextAttemptAt} form="exact" />)
+  if (status === 'PUBLISHING') return nextAttemptAt ? strings.checking : strings.sending
+  return networkName(network)
 }
 
 function Remedy({ delivery: { status, channelId } }: { delivery: Delivery }) {
@@ -110,7 +108,7 @@ function Remedy({ delivery: { status, channelId } }: { delivery: Delivery }) {
   if (status !== 'HELD' || !manage) return null
   return (
     <Link to={`/channels?reconnect=${channelId}`} className="font-medium text-accent-ink underline underline-offset-2">
-      Go to the channel
+      {strings.goToChannel}
     </Link>
   )
 }
@@ -118,17 +116,17 @@ function Remedy({ delivery: { status, channelId } }: { delivery: Delivery }) {
 // Errors of what was never sent: there is nothing to look for on the network.
 const neverSentCodes = ['missed', 'organisation_suspended']
 
-/** What a person must decide: whether to send what was never sent, or else whether the post is out. */
+/** What somebody must decide: whether to send a post that was never sent, or whether the post is published. */
 function Review({ delivery: { channelId, network, error }, name }: { delivery: Delivery; name: string }) {
   const { write } = useMay()
   if (!write) return null
   return (
-    <Form method="post" aria-label={`Decide on ${name}`} className="mt-4 space-y-3 sm:ml-12">
+    <Form method="post" aria-label={postStrings.review.label(name)} className="mt-4 space-y-3 sm:ml-12">
       <input type="hidden" name="channelId" value={channelId} />
       {error && neverSentCodes.includes(error.code) ? (
         <SendOrCancel />
       ) : (
-        <IsItThere channelId={channelId} network={network} />
+        <WasItPublished channelId={channelId} network={network} />
       )}
     </Form>
   )
@@ -138,21 +136,21 @@ function SendOrCancel() {
   return (
     <div className="flex flex-wrap gap-2">
       <Submit look="primary" name="intent" value="not_published">
-        Send now
+        {postStrings.review.sendNow}
       </Submit>
       <Submit look="danger" name="intent" value="cancelled">
-        Cancel
+        {postStrings.review.cancel}
       </Submit>
     </div>
   )
 }
 
-function IsItThere({ channelId, network }: { channelId: string; network: string }) {
+function WasItPublished({ channelId, network }: { channelId: string; network: string }) {
   return (
     <>
       <div>
         <label htmlFor={`url-${channelId}`} className="mb-1.5 block text-sm font-medium">
-          Check {networkName(network)}. If the post is there, paste its link (optional)
+          {postStrings.review.link(networkName(network))}
         </label>
         <input
           id={`url-${channelId}`}
@@ -164,13 +162,13 @@ function IsItThere({ channelId, network }: { channelId: string; network: string 
       </div>
       <div className="flex flex-wrap gap-2">
         <Submit look="primary" name="intent" value="published">
-          It was published
+          {postStrings.review.wasPublished}
         </Submit>
         <Submit name="intent" value="not_published" formNoValidate>
-          It wasn't: send it
+          {postStrings.review.wasNotPublished}
         </Submit>
         <Submit look="danger" name="intent" value="cancelled" formNoValidate>
-          Cancel
+          {postStrings.review.cancel}
         </Submit>
       </div>
     </>

@@ -6,34 +6,41 @@ import { useMay } from '../shell/permissions.ts'
 import { Alert } from '../ui/alert.tsx'
 import { ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { Status } from './status.tsx'
+import { postStrings } from './strings.tsx'
 
 const over = ['PUBLISHED', 'CANCELLED', 'PARTIALLY_PUBLISHED']
 
-/** What a post is, when, and where it stands; with what can be done to it as a whole. */
+/** The heading of a post: its date, author and status, with the buttons that act on all of it. */
 export function PostHead({ post, isEditable }: { post: Post; isEditable: boolean }) {
   return (
     <div className="mb-6">
       <div className="flex flex-wrap items-center justify-between gap-3">
         <div className="flex items-center gap-3">
           <h1 tabIndex={-1} className="text-2xl font-semibold tracking-tight">
-            {post.status === 'DRAFT' ? 'Draft' : 'Post'}
+            {post.status === 'DRAFT' ? postStrings.draftTitle : postStrings.title}
           </h1>
           <span role="status">
             <Status of={post.status} />
           </span>
         </div>
-        <Deeds post={post} isEditable={isEditable} />
+        <Actions post={post} isEditable={isEditable} />
       </div>
       <p className="mt-1.5 text-muted">
-        {post.date ? <Instant at={post.date} /> : 'No date yet'} · by {post.createdBy.name}
-        {post.createdBy.kind === 'api_key' ? ' (API key)' : ''}
+        <DateAndAuthor post={post} />
       </p>
       <Problem />
     </div>
   )
 }
 
-function Deeds({ post, isEditable }: { post: Post; isEditable: boolean }) {
+function DateAndAuthor({ post: { date, createdBy } }: { post: Post }) {
+  const shown = date ? <Instant at={date} /> : postStrings.noDate
+  return createdBy.kind === 'api_key'
+    ? postStrings.dateAndKey(shown, createdBy.name)
+    : postStrings.dateAndAuthor(shown, createdBy.name)
+}
+
+function Actions({ post, isEditable }: { post: Post; isEditable: boolean }) {
   const { write } = useMay()
   if (!write || isEditable) return null // the composer has buttons of its own
   const may = (...statuses: string[]) => post.deliveries.some(({ status }) => statuses.includes(status))
@@ -41,18 +48,18 @@ function Deeds({ post, isEditable }: { post: Post; isEditable: boolean }) {
     <Form method="post" className="flex flex-wrap gap-2">
       {may('FAILED') ? (
         <Submit look="primary" name="intent" value="retry">
-          Retry
+          {postStrings.retry}
         </Submit>
       ) : null}
       {may('FAILED', 'SCHEDULED', 'HELD') ? (
         <Submit look="danger" name="intent" value="cancel">
-          Cancel post
+          {postStrings.unschedule}
         </Submit>
       ) : null}
       {over.includes(post.status) ? (
         <ButtonLink to={`/posts/new?from=${post.id}`}>
           <CopyPlus aria-hidden />
-          Use again
+          {postStrings.duplicate}
         </ButtonLink>
       ) : null}
     </Form>

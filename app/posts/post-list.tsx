@@ -4,6 +4,7 @@ import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import type { Post } from '../../jobs/ledger/post-view.ts'
 import { useZone } from '../shell/account.ts'
 import { PostRow } from './post-row.tsx'
+import { postListStrings } from './strings.tsx'
 
 /** Posts under a heading, each with its whole date. Nothing when there are none. */
 export function PostSection({ title, posts, channels }: { title: ReactNode; posts: Post[]; channels: Channel[] }) {
@@ -16,7 +17,7 @@ export function PostSection({ title, posts, channels }: { title: ReactNode; post
   )
 }
 
-/** Posts in the order they came in, under the days on which they go out; `today` is yyyy-mm-dd. */
+/** Posts in the given order, under the days on which they go out; `today` is yyyy-mm-dd. */
 export function PostDays({ posts, channels, today }: { posts: Post[]; channels: Channel[]; today: string }) {
   const zone = useZone()
   const days = Map.groupBy(posts, ({ date }) => (date ? DateTime.fromISO(date, { zone }).toFormat('yyyy-MM-dd') : ''))
@@ -41,11 +42,12 @@ function Rows({ posts, channels, form }: { posts: Post[]; channels: Channel[]; f
 }
 
 function nameOfDay(day: string, today: string): string {
-  if (!day) return 'No date'
+  const strings = postListStrings.day
+  if (!day) return strings.none
   const date = DateTime.fromISO(day, { zone: 'utc', locale: 'en' })
   const away = date.diff(DateTime.fromISO(today, { zone: 'utc' }), 'days').days
-  const near = { '-1': 'Yesterday', '0': 'Today', '1': 'Tomorrow' }[String(away)]
+  const near = { '-1': strings.yesterday, '0': strings.today, '1': strings.tomorrow }[String(away)]
   const isThisYear = day.slice(0, 4) === today.slice(0, 4)
   const written = date.toFormat(isThisYear ? 'cccc d LLLL' : 'cccc d LLLL yyyy')
-  return near ? `${near}, ${written}` : written
+  return near ? near(written) : written
 }

@@ -5,17 +5,20 @@ import type { Delivery, Post } from '../../jobs/ledger/post-view.ts'
 import { ChannelMark, NetworkMark } from '../channels/channel-mark.tsx'
 import { Instant } from '../shell/instant.tsx'
 import { Status } from './status.tsx'
+import { postListStrings } from './strings.tsx'
+
+const strings = postListStrings.row
 
 const MarksShown = 4
 
-/** A post in a list. `form` is how much of its date must be said; the day may stand above it. */
+/** A post in a list. `form` is how much of its date is shown; the day may stand above it. */
 export function PostRow({ post, channels, form }: { post: Post; channels: Channel[]; form: 'time' | 'full' }) {
   const going = post.deliveries.filter(({ status }) => status !== 'CANCELLED' || post.status === 'CANCELLED')
   const trouble = post.deliveries.find(({ error, status }) => error && status !== 'PUBLISHED' && status !== 'CANCELLED')
   return (
     <div className="relative flex flex-col gap-x-4 gap-y-2 px-4 py-3.5 hover:bg-sunken/60 sm:flex-row sm:items-start sm:px-5">
       <p className="shrink-0 text-sm text-muted sm:w-12 sm:data-[form=full]:w-44" data-form={form}>
-        {post.date ? <Instant at={post.date} form={form} /> : 'No date'}
+        {post.date ? <Instant at={post.date} form={form} /> : strings.noDate}
       </p>
       <div className="min-w-0 flex-1">
         <Link
@@ -23,7 +26,7 @@ export function PostRow({ post, channels, form }: { post: Post; channels: Channe
           prefetch="intent"
           className="line-clamp-2 break-words font-medium after:absolute after:inset-0"
         >
-          {post.content.trim() || 'Without text'}
+          {post.content.trim() || strings.noText}
         </Link>
         {trouble?.error ? <p className="mt-0.5 line-clamp-2 text-sm text-muted">{trouble.error.message}</p> : null}
       </div>
@@ -41,7 +44,7 @@ function Images({ count }: { count: number }) {
     <span className="flex items-center gap-1 text-xs text-muted">
       <Image aria-hidden className="size-4" />
       <span aria-hidden>{count}</span>
-      <span className="sr-only">{count === 1 ? '1 file' : `${count} files`}</span>
+      <span className="sr-only">{strings.files(count)}</span>
     </span>
   )
 }
@@ -52,7 +55,7 @@ function Marks({ deliveries, channels }: { deliveries: Delivery[]; channels: Cha
   if (shown.length === 0) return null
   return (
     <span className="flex items-center gap-1.5">
-      <span className="sr-only">{`On ${names.join(', ')}`}</span>
+      <span className="sr-only">{strings.channels(names)}</span>
       {shown.map(({ channelId, network }) => {
         const channel = channels.find(({ id }) => id === channelId)
         return channel ? (
@@ -63,7 +66,7 @@ function Marks({ deliveries, channels }: { deliveries: Delivery[]; channels: Cha
       })}
       {deliveries.length > MarksShown ? (
         <span aria-hidden className="text-xs text-muted">
-          +{deliveries.length - MarksShown}
+          {strings.moreChannels(deliveries.length - MarksShown)}
         </span>
       ) : null}
     </span>

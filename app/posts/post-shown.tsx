@@ -2,10 +2,11 @@ import type { Post } from '../../jobs/ledger/post-view.ts'
 import type { Media } from '../../server/media/media.ts'
 import { Card } from '../ui/page.tsx'
 import { Video } from '../ui/video.tsx'
+import { postStrings } from './strings.tsx'
 
 type ShownMedia = Pick<Media, 'id' | 'kind' | 'url' | 'thumbnailUrl' | 'alt'>
 
-/** A post that is no longer changed, as it was written. */
+/** A post that can no longer be changed. */
 export function PostShown({ post, media }: { post: Post; media: ShownMedia[] }) {
   return (
     <Card>
@@ -15,12 +16,12 @@ export function PostShown({ post, media }: { post: Post; media: ShownMedia[] }) 
           {media.map(({ id, kind, url, thumbnailUrl, alt }) => (
             <li key={id}>
               {kind === 'video' ? (
-                <Video src={url} name={alt || 'Video without alt text'} className="aspect-video w-full" />
+                <Video src={url} name={alt || postStrings.unnamedVideo} className="aspect-video w-full" />
               ) : (
                 <a href={url} className="block">
                   <img
                     src={thumbnailUrl ?? url}
-                    alt={alt || 'Image without alt text'}
+                    alt={alt || postStrings.unnamedImage}
                     className="aspect-video w-full rounded-lg bg-sunken object-cover"
                   />
                 </a>

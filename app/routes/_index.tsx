@@ -6,6 +6,7 @@ import type { Api } from '../../server/router.ts'
 import { allChannels, shown, signedIn } from '../api.ts'
 import { useLivePosts } from '../posts/live.ts'
 import { PostDays, PostSection } from '../posts/post-list.tsx'
+import { postListStrings as strings } from '../posts/strings.tsx'
 import { useMay } from '../shell/permissions.ts'
 import { useCurrentInView } from '../ui/current-in-view.ts'
 import { ButtonLink } from '../ui/forms/button.tsx'
@@ -13,9 +14,9 @@ import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
 import { clockAt, startOfDay } from '../ui/time-zone.ts'
 
-export const meta: MetaFunction = () => [{ title: 'Posts · Punctual' }]
+export const meta: MetaFunction = () => [{ title: strings.pageTitle }]
 
-const NeedAPerson: PostStatus[] = ['NEEDS_REVIEW', 'HELD', 'FAILED', 'PARTIALLY_PUBLISHED']
+const NeedAttention: PostStatus[] = ['NEEDS_REVIEW', 'HELD', 'FAILED', 'PARTIALLY_PUBLISHED']
 const NotOver: PostStatus[] = ['SCHEDULED', 'PUBLISHING']
 const ToCome: PostStatus[] = ['SCHEDULED', 'PUBLISHING', 'PUBLISHED', 'DRAFT']
 const SoonestFirst: PostStatus[] = ['SCHEDULED', 'DRAFT', 'HELD', 'PUBLISHING']
@@ -23,12 +24,12 @@ const GroupLimit = 20
 const PageLimit = 50
 
 const filters = [
-  { status: '', name: 'Upcoming' },
-  { status: 'DRAFT', name: 'Drafts' },
-  { status: 'PUBLISHED', name: 'Published' },
-  { status: 'FAILED', name: 'Failed' },
-  { status: 'CANCELLED', name: 'Cancelled' },
-  { status: 'ALL', name: 'All' },
+  { status: '', name: strings.filters.upcoming },
+  { status: 'DRAFT', name: strings.filters.drafts },
+  { status: 'PUBLISHED', name: strings.filters.published },
+  { status: 'FAILED', name: strings.filters.failed },
+  { status: 'CANCELLED', name: strings.filters.cancelled },
+  { status: 'ALL', name: strings.filters.all },
 ]
 
 export async function loader(args: LoaderFunctionArgs) {
@@ -62,14 +63,14 @@ export async function loader(args: LoaderFunctionArgs) {
 
 type View = { status: string; cursor: string | undefined; today: Date }
 
-// The days from today on, or all of one kind: what is still to come soonest first, what is over latest first.
+// The days from today on, or all posts of one status: upcoming ones soonest first, past ones latest first.
 function pageOf(api: Api, { status, cursor, today }: View) {
   const at = { limit: status ? PageLimit : GroupLimit, ...(cursor ? { cursor } : {}) }
   if (status === '') return api.posts.list({ ...at, status: ToCome, order: 'asc', from: today.toISOString() })
   if (status === 'ALL') return api.posts.list({ ...at, order: 'desc' })
-  if (status === 'NEEDS_ATTENTION') return api.posts.list({ ...at, status: NeedAPerson, order: 'desc' })
+  if (status === 'NEEDS_ATTENTION') return api.posts.list({ ...at, status: NeedAttention, order: 'desc' })
   if (status === 'LATE') return api.posts.list({ ...at, status: NotOver, order: 'asc', to: today.toISOString() })
-  const wanted = status as PostStatus // one that is none is refused
+  const wanted = status as PostStatus // the procedure refuses any other word
   return api.posts.list({ ...at, status: wanted, order: SoonestFirst.includes(wanted) ? 'asc' : 'desc' })
 }
 
@@ -79,7 +80,7 @@ type Group = { posts: Post[]; count: number }
 const none: Group = { posts: [], count: 0 }
 const nothing: { needs: Group; late: Group; drafts: Group } = { needs: none, late: none, drafts: none }
 
-/** What waits for a person, the newest first, what should have gone out before today, and drafts. */
+/** Posts that need attention, the newest first, posts that should have gone out before today, and drafts. */
 async function topOf(api: Api, today: Date) {
   const of = async (status: PostStatus[], order: 'asc' | 'desc', to?: string): Promise<Group> => {
     const wanted = { status, ...(to ? { to } : {}) }
@@ -90,7 +91,7 @@ async function topOf(api: Api, today: Date) {
     return { posts: data, count }
   }
   const [needs, late, drafts] = await Promise.all([
-    of(NeedAPerson, 'desc'),
+    of(NeedAttention, 'desc'),
     of(NotOver, 'asc', today.toISOString()),
     of(['DRAFT'], 'asc'),
   ])
@@ -104,23 +105,23 @@ export default function Posts() {
   const isEmpty = needs.count + late.count + drafts.count + posts.length === 0
   return (
     <>
-      <PageHead title="Posts">
+      <PageHead title={strings.title}>
         {write ? (
           <ButtonLink to="/posts/new" look="primary">
             <PenLine aria-hidden />
-            New post
+            {strings.newPost}
           </ButtonLink>
         ) : null}
       </PageHead>
-      {isRemoved ? <Notice>The draft is gone.</Notice> : null}
+      {isRemoved ? <Notice>{strings.draftDeleted}</Notice> : null}
       <Filters current={status} />
       <PostSection title={<NeedsTitle count={needs.count} />} posts={needs.posts} channels={channels} />
-      <ShowAll of={needs} name="that need you" to="/?status=needs_attention" />
-      <PostSection title="Late" posts={late.posts} channels={channels} />
-      <ShowAll of={late} name="late posts" to="/?status=late" />
+      <ShowAll of={needs} name={strings.sections.allNeedingAttention} to="/?status=needs_attention" />
+      <PostSection title={strings.sections.late} posts={late.posts} channels={channels} />
+      <ShowAll of={late} name={strings.sections.allLate} to="/?status=late" />
       <PostDays posts={posts} channels={channels} today={today} />
-      <PostSection title="Drafts" posts={drafts.posts} channels={channels} />
-      <ShowAll of={drafts} name="drafts" to="/?status=DRAFT" />
+      <PostSection title={strings.sections.drafts} posts={drafts.posts} channels={channels} />
+      <ShowAll of={drafts} name={strings.sections.allDrafts} to="/?status=DRAFT" />
       {isEmpty ? <NoPosts /> : null}
       <Paging />
     </>
@@ -131,7 +132,7 @@ function NeedsTitle({ count }: { count: number }) {
   return (
     <>
       <TriangleAlert aria-hidden className="size-4 text-warn" />
-      {count === 1 ? '1 post needs you' : `${count} posts need you`}
+      {strings.sections.needAttention(count)}
     </>
   )
 }
@@ -142,14 +143,14 @@ function ShowAll({
   to,
 }: {
   of: { posts: unknown[]; count: number }
-  name: string
+  name: (count: number) => string
   to: string
 }) {
   if (posts.length === 0 || count <= GroupLimit) return null
   return (
     <p className="-mt-6 mb-8 text-sm">
       <Link to={to} className="font-medium text-accent-ink underline underline-offset-2">
-        Show all {count} {name}
+        {name(count)}
       </Link>
     </p>
   )
@@ -158,7 +159,7 @@ function ShowAll({
 function Filters({ current }: { current: string }) {
   const list = useCurrentInView()
   return (
-    <nav aria-label="Filter" className="mb-6">
+    <nav aria-label={strings.filters.label} className="mb-6">
       <ul ref={list} className="flex gap-1 overflow-x-auto">
         {filters.map(({ status, name }) => (
           <li key={status}>
@@ -186,9 +187,9 @@ function Paging() {
   }
   if (isFirstPage && !nextCursor) return null
   return (
-    <nav aria-label="Pages" className="flex justify-between">
-      {isFirstPage ? <span /> : <ButtonLink to={path()}>To the first page</ButtonLink>}
-      {nextCursor ? <ButtonLink to={path(nextCursor)}>Next page</ButtonLink> : null}
+    <nav aria-label={strings.paging.label} className="flex justify-between">
+      {isFirstPage ? <span /> : <ButtonLink to={path()}>{strings.paging.first}</ButtonLink>}
+      {nextCursor ? <ButtonLink to={path(nextCursor)}>{strings.paging.next}</ButtonLink> : null}
     </nav>
   )
 }
@@ -198,26 +199,22 @@ function NoPosts() {
   const { write } = useMay()
   if (status || !isFirstPage)
     return (
-      <Empty icon={<CalendarClock aria-hidden />} title="None here">
-        <p>No post is in this state.</p>
+      <Empty icon={<CalendarClock aria-hidden />} title={strings.noneOfStatus.title}>
+        <p>{strings.noneOfStatus.text}</p>
       </Empty>
     )
   if (channels.length === 0 && write)
     return (
-      <Empty icon={<CalendarClock aria-hidden />} title="Two steps to the first post">
-        <p>Connect a channel, the account that posts go out on. Then write a post and say when.</p>
+      <Empty icon={<CalendarClock aria-hidden />} title={strings.noChannels.title}>
+        <p>{strings.noChannels.text}</p>
         <ButtonLink to="/channels" look="primary">
-          Connect a channel
+          {strings.noChannels.connect}
         </ButtonLink>
       </Empty>
     )
   return (
-    <Empty icon={<CalendarClock aria-hidden />} title="Nothing is planned">
-      <p>
-        {write
-          ? 'Write something and give it an hour, or let a program do it with an API key.'
-          : 'What is scheduled shows up here.'}
-      </p>
+    <Empty icon={<CalendarClock aria-hidden />} title={strings.none.title}>
+      <p>{write ? strings.none.write : strings.none.wait}</p>
     </Empty>
   )
 }

@@ -4,17 +4,18 @@ import type { Post } from '../../jobs/ledger/post-view.ts'
 import type { Api } from '../../server/router.ts'
 import { allChannels, formOf, problemOf, shown, signedIn } from '../api.ts'
 import { Attempts } from '../posts/attempts.tsx'
-import { compose, composing } from '../posts/composer/compose.ts'
+import { compose, composerIntents } from '../posts/composer/compose.ts'
 import { Composer } from '../posts/composer/composer.tsx'
 import { Deliveries } from '../posts/deliveries.tsx'
 import { useLivePosts } from '../posts/live.ts'
 import { PostHead } from '../posts/post-head.tsx'
 import { PostShown } from '../posts/post-shown.tsx'
+import { postStrings } from '../posts/strings.tsx'
 import { useMay } from '../shell/permissions.ts'
 import { Notice } from '../ui/notice.tsx'
 import { clockAt, nextHour } from '../ui/time-zone.ts'
 
-export const meta: MetaFunction = () => [{ title: 'Post · Punctual' }]
+export const meta: MetaFunction = () => [{ title: postStrings.pageTitle }]
 
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
@@ -28,30 +29,20 @@ export async function loader(args: LoaderFunctionArgs) {
   ])
   const clock = post.date ? clockAt(post.date, member.timeZone) : nextHour(member.timeZone)
   const start = { content: post.content, channelIds: post.channelIds, ...clock }
-  const deed = new URL(args.request.url).searchParams.get('said') ?? ''
-  const isStale = post.status === 'PUBLISHED' && deed !== 'published' // it has come true
-  const said = isStale ? null : (saids[deed] ?? null)
+  const done = new URL(args.request.url).searchParams.get('said') ?? ''
+  const isStale = post.status === 'PUBLISHED' && done !== 'published' // the sentence is out of date
+  const said = isStale ? null : (sentences[done] ?? null)
   return json({ post, channels, gone, media, attempts: attempts.data, start, said })
 }
 
-const saids: Record<string, string> = {
-  schedule: 'The post is scheduled.',
-  now: 'The post goes out now.',
-  draft: 'The draft is saved.',
-  save: 'Your changes are saved.',
-  cancel: 'The post is cancelled.',
-  retry: 'It is tried again now.',
-  published: 'Noted: it is there.',
-  not_published: 'The post is being sent.',
-  cancelled: 'It stays unsent.',
-}
+const sentences: Record<string, string> = postStrings.done
 
 export async function action(args: ActionFunctionArgs) {
   const { api, member } = signedIn(args)
   const id = args.params.id!
   const form = formOf(args.context)
   const intent = String(form.get('intent'))
-  if (composing.includes(intent)) return compose(api, form, member.timeZone, await shown(api.posts.get({ id })))
+  if (composerIntents.includes(intent)) return compose(api, form, member.timeZone, await shown(api.posts.get({ id })))
   try {
     const isGone = await decide(api, id, intent, form)
     return redirect(isGone ? '/?removed' : `/posts/${id}?said=${intent}`)
@@ -61,7 +52,7 @@ export async function action(args: ActionFunctionArgs) {
   }
 }
 
-/** Do what a button of the page's says. True when the post is no more. */
+/** Do what a button of the page asks. True when the post was deleted. */
 async function decide(api: Api, id: string, intent: string, form: FormData): Promise<boolean> {
   if (intent === 'cancel') {
     const { status } = await api.posts.get({ id })
@@ -81,10 +72,10 @@ async function decide(api: Api, id: string, intent: string, form: FormData): Pro
 export default function ShowPost() {
   const { post, channels, gone, media, attempts, start, said } = useLoaderData<typeof loader>()
   const { write } = useMay()
-  const { key } = useLocation() // the same sentence is said again after the next press
+  const { key } = useLocation() // the same sentence is announced again after the next press
   useLivePosts([post])
   const isEditable = write && mayChange(post)
-  // A channel that was disconnected stays a choice of the posts that it holds.
+  // A disconnected channel stays a choice of the posts that wait for it.
   const choice = [...channels, ...gone.filter(({ id }) => post.channelIds.includes(id))]
   const waits = channels.some(({ id, status }) => status === 'PAUSED' && post.channelIds.includes(id))
   const isQuiet =

@@ -4,12 +4,13 @@ import type { Media } from '../../server/media/media.ts'
 import { allChannels, formOf, shown, signedIn } from '../api.ts'
 import { compose } from '../posts/composer/compose.ts'
 import { Composer } from '../posts/composer/composer.tsx'
+import { composerStrings } from '../posts/composer/strings.tsx'
 import { useAccount } from '../shell/account.ts'
 import { useMay } from '../shell/permissions.ts'
 import { PageHead } from '../ui/page.tsx'
 import { nextHour } from '../ui/time-zone.ts'
 
-export const meta: MetaFunction = () => [{ title: 'New post · Punctual' }]
+export const meta: MetaFunction = () => [{ title: composerStrings.pageTitle }]
 
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
@@ -34,12 +35,11 @@ export default function NewPost() {
   const { channels, media, start } = useLoaderData<typeof loader>()
   const { write } = useMay()
   const isSuspended = useAccount()?.isSuspended
-  if (isSuspended)
-    return <PageHead title="New post" lead="You can't create posts while your organisation is suspended." />
-  if (!write) return <PageHead title="New post" lead="Your role in this organisation is to look, not to write." />
+  if (isSuspended) return <PageHead title={composerStrings.title} lead={composerStrings.suspended} />
+  if (!write) return <PageHead title={composerStrings.title} lead={composerStrings.notAllowed} />
   return (
     <>
-      <PageHead title="New post" />
+      <PageHead title={composerStrings.title} />
       <Composer post={null} channels={channels} media={media} start={start} />
     </>
   )

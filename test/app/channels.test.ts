@@ -95,7 +95,7 @@ test('what is wrong with a connection stands beside its field', async () => {
 test('a disconnect asks what becomes of the posts that wait, and does it', async () => {
   for (const { choice, status } of [
     { choice: 'Cancel them', status: 'Cancelled' },
-    { choice: 'Hold them', status: 'Held' },
+    { choice: 'Hold them', status: 'Waiting for reconnect' },
   ]) {
     const name = `Feed to ${status}`
     const id = await connectFeed(page, name)

@@ -35,7 +35,7 @@ test('signing up, connecting, posting and making a key need no script, and no ty
   await page.getByLabel('Text', { exact: true }).fill('Line one\nline two')
   await page.getByLabel('Date').fill('2020-01-01')
   await page.getByRole('button', { name: 'Schedule' }).click()
-  await page.getByText('This time has passed: choose a later one.').waitFor()
+  await page.getByText('This time is in the past. Choose a later time.').waitFor()
   expect(await page.getByLabel('Text', { exact: true }).inputValue()).toBe('Line one\nline two')
   await page.getByRole('button', { name: 'Publish now' }).click()
   await page.waitForURL('**/posts/*said=now')

@@ -2,13 +2,16 @@ import { Link } from '@remix-run/react'
 import type { Channel } from '../../../jobs/ledger/channel-view.ts'
 import { ChannelMark, networkName } from '../../channels/channel-mark.tsx'
 import { FieldErrors } from '../../ui/forms/field.tsx'
+import { composerStrings } from './strings.tsx'
+
+const strings = composerStrings.channels
 
 type Problems = Record<string, string[]>
 
 const troubles: Partial<Record<Channel['status'], string>> = {
-  NEEDS_RECONNECT: 'needs to be reconnected',
-  PAUSED: 'paused by the operator',
-  DISCONNECTED: 'disconnected',
+  NEEDS_RECONNECT: strings.needsReconnect,
+  PAUSED: strings.paused,
+  DISCONNECTED: strings.disconnected,
 }
 
 type Props = { channels: Channel[]; chosen: string[]; onChoose: (ids: string[]) => void; problems: Problems }
@@ -17,7 +20,7 @@ type Props = { channels: Channel[]; chosen: string[]; onChoose: (ids: string[]) 
 export function ChannelChoice({ channels, chosen, onChoose, problems }: Props) {
   return (
     <fieldset className="min-w-0" aria-describedby={problems.channelIds ? 'channels-problems' : undefined}>
-      <legend className="mb-1.5 text-sm font-medium">Channels</legend>
+      <legend className="mb-1.5 text-sm font-medium">{strings.label}</legend>
       {channels.length === 0 ? <NoChannels /> : null}
       <div className="grid gap-2 sm:grid-cols-2">
         {channels.map((channel) => (
@@ -41,11 +44,11 @@ export function ChannelChoice({ channels, chosen, onChoose, problems }: Props) {
 function NoChannels() {
   return (
     <p className="text-sm text-muted">
-      There is none yet.{' '}
-      <Link to="/channels" className="font-medium text-accent-ink underline underline-offset-2">
-        Connect one
-      </Link>{' '}
-      to schedule; a draft can be saved without.
+      {strings.none(
+        <Link to="/channels" className="font-medium text-accent-ink underline underline-offset-2">
+          {strings.connect}
+        </Link>,
+      )}
     </p>
   )
 }

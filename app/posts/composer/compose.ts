@@ -3,6 +3,7 @@ import type { Post } from '../../../jobs/ledger/post-view.ts'
 import type { Api } from '../../../server/router.ts'
 import { type Problem, problemOf } from '../../api.ts'
 import { clockAt, instantOf } from '../../ui/time-zone.ts'
+import { composerStrings } from './strings.tsx'
 
 /** What a person typed into the composer, as its form carries it. */
 export type Typed = {
@@ -14,11 +15,11 @@ export type Typed = {
   time: string // hh:mm, or empty
 }
 
-/** What the composer is told: the form again with its problems, by the name of the part that each belongs to. */
-export type Composed = { intent: 'compose'; said?: string; problems: Record<string, string[]>; typed: Typed }
+/** What the composer shows after a refusal: the form again with its problems, by the name of the field that each belongs to. */
+export type Composed = { intent: 'compose'; problems: Record<string, string[]>; typed: Typed }
 
 /** The buttons of the composer. */
-export const composing = ['schedule', 'now', 'draft', 'save']
+export const composerIntents = ['schedule', 'now', 'draft', 'save']
 
 /** Make a post from the composer's form, or change `post`; `intent` is the button that was pressed. */
 export async function compose(api: Api, form: FormData, zone: string, post: Post | null) {
@@ -80,7 +81,7 @@ function change(
 }
 
 // The API's sentence names an instant in UTC, which is not the person's clock.
-const ownWords: Record<string, string> = { date_in_past: 'This time has passed: choose a later one.' }
+const ownWords: Record<string, string> = { date_in_past: composerStrings.date.past }
 
 function besideParts(typed: Typed, { detail, errors }: Problem): Record<string, string[]> {
   const problems: Record<string, string[]> = {}

@@ -9,11 +9,12 @@ import type { Composed } from './compose.ts'
 import { Counters } from './counters.tsx'
 import { When } from './date-time-fields.tsx'
 import { MediaChoice } from './media-choice.tsx'
+import { composerStrings } from './strings.tsx'
 import { type Picked, useUploads } from './uploads.ts'
 
 type Start = { content: string; channelIds: string[]; date: string; time: string }
 
-/** Where a post is written and changed. `post` is null for a new one, `start` what stands in it at first. */
+/** Where a post is written and changed. `post` is null for a new one, `start` what its fields hold at first. */
 export function Composer({
   post,
   channels,
@@ -66,7 +67,7 @@ function TextField({ text, onChange, onPasteFiles, channels, problems }: TextPro
   return (
     <div>
       <label htmlFor="content" className="mb-1.5 block text-sm font-medium">
-        Text
+        {composerStrings.text.label}
       </label>
       <textarea
         id="content"
@@ -96,35 +97,36 @@ function WholeProblems({ problems }: { problems: string[] | undefined }) {
   )
 }
 
-// In the order of the keyboard: what most people press comes first.
+// In the order of the keyboard: the button that most people press comes first.
 function Buttons({ post, isWaiting }: { post: Post | null; isWaiting: boolean }) {
+  const strings = composerStrings.buttons
   const isFixed = post !== null && post.type !== 'draft'
   return (
     <div className="flex flex-wrap items-center gap-2 rounded-b-2xl border-t border-line bg-canvas/60 px-5 py-3.5 sm:px-6">
       {isFixed ? (
         <Submit look="primary" name="intent" value="save" waits={isWaiting}>
-          Save changes
+          {strings.saveChanges}
         </Submit>
       ) : (
         <>
           <Submit look="primary" name="intent" value="schedule" waits={isWaiting}>
-            Schedule
+            {strings.schedule}
           </Submit>
           <Submit name="intent" value="now" waits={isWaiting}>
-            Publish now
+            {strings.publishNow}
           </Submit>
           <Submit name="intent" value="draft" waits={isWaiting}>
-            Save draft
+            {strings.saveDraft}
           </Submit>
         </>
       )}
       {post ? (
         <Submit look="danger" name="intent" value="cancel" className="sm:ml-auto">
-          Cancel post
+          {isFixed ? strings.unschedule : strings.deleteDraft}
         </Submit>
       ) : null}
       <span role="status" className="w-full text-sm text-muted empty:hidden">
-        {isWaiting ? 'Files are still coming up.' : ''}
+        {isWaiting ? strings.uploading : ''}
       </span>
     </div>
   )
@@ -135,7 +137,7 @@ function useComposed(): Composed | null {
   return answered?.intent === 'compose' ? answered : null
 }
 
-/** After a refusal the keyboard stands at the first thing to mend. */
+/** After a refusal the focus is on the first field with a problem. */
 function useFirstProblem(answered: Composed | null) {
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => {

@@ -1,6 +1,9 @@
 import type { Channel } from '../../../jobs/ledger/channel-view.ts'
 import { excessOf, lengthOf } from '../../../jobs/networks/text.ts'
 import { NetworkMark } from '../../channels/channel-mark.tsx'
+import { composerStrings } from './strings.tsx'
+
+const strings = composerStrings.text
 
 /** How long the text is on each chosen channel, counted as its network counts. */
 export function Counters({ channels, text }: { channels: Channel[]; text: string }) {
@@ -12,9 +15,9 @@ export function Counters({ channels, text }: { channels: Channel[]; text: string
           <Counter key={channel.id} channel={channel} text={text} />
         ))}
       </ul>
-      {/* Said once when a limit is passed, not again at every key. */}
+      {/* Announced once when a limit is passed, not at every key. */}
       <p role="status" className="sr-only">
-        {tooLong.length > 0 ? `Too long for ${tooLong.map(({ name }) => name).join(', ')}.` : ''}
+        {tooLong.length > 0 ? strings.tooLongFor(tooLong.map(({ name }) => name)) : ''}
       </p>
     </>
   )
@@ -26,14 +29,10 @@ function Counter({ channel: { name, network, limits }, text }: { channel: Channe
     <li className={`flex items-center gap-1.5 tabular-nums ${excess ? 'font-medium text-bad' : ''}`}>
       <NetworkMark network={network} className="size-3.5" />
       <span>
-        {name}: {lengthOf(limits, text)} of {limits.textLength}
-        {excess ? `, ${excess.by} ${wordFor(excess)} too long` : ''}
+        {excess
+          ? strings.tooLong(name, lengthOf(limits, text), limits.textLength, excess.by, excess.unit === 'bytes')
+          : strings.length(name, lengthOf(limits, text), limits.textLength)}
       </span>
     </li>
   )
-}
-
-function wordFor({ by, unit }: { by: number; unit: string }): string {
-  const word = unit === 'bytes' ? 'bytes' : 'characters' // nobody writes in graphemes
-  return by === 1 ? word.slice(0, -1) : word
 }

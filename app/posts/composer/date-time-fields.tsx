@@ -2,8 +2,11 @@ import { useState } from 'react'
 import { useZone } from '../../shell/account.ts'
 import { controlClass, FieldErrors } from '../../ui/forms/field.tsx'
 import { clockAt, instantOf, offsetAt } from '../../ui/time-zone.ts'
+import { composerStrings } from './strings.tsx'
 
-/** The day and the hour, on the person's clock, with what that clock is. */
+const strings = composerStrings.date
+
+/** Date and time in the person's time zone, with the name of that zone. */
 export function When({
   start,
   problems,
@@ -17,11 +20,11 @@ export function When({
   return (
     <div>
       <div className="grid grid-cols-2 gap-3 sm:max-w-sm">
-        <Part label="Date" name="date" value={date} onChange={setDate} problems={problems.date} />
-        <Part label="Time" name="time" value={time} onChange={setTime} problems={problems.time} />
+        <Part label={strings.date} name="date" value={date} onChange={setDate} problems={problems.date} />
+        <Part label={strings.time} name="time" value={time} onChange={setTime} problems={problems.time} />
       </div>
       <p id="when-zone" className="mt-1.5 text-sm text-muted">
-        {zoneSaid(date, time, zone)}
+        {zoneHint(date, time, zone)}
       </p>
     </div>
   )
@@ -56,10 +59,10 @@ function Part({ label, name, value, onChange, problems }: PartProps) {
   )
 }
 
-function zoneSaid(date: string, time: string, zone: string): string {
+function zoneHint(date: string, time: string, zone: string): string {
   const instant = instantOf(date, time, zone)
   if (!instant) return zone
   const shown = clockAt(instant, zone)
-  const said = `${zone}, ${offsetAt(instant, zone)}`
-  return shown.time === time ? said : `${said}. The clocks skip that hour: it goes out at ${shown.time}.`
+  const offset = offsetAt(instant, zone)
+  return shown.time === time ? strings.zone(zone, offset) : strings.skipped(zone, offset, shown.time)
 }

@@ -3,7 +3,10 @@ import { type RefObject, useRef } from 'react'
 import type { Channel } from '../../../jobs/ledger/channel-view.ts'
 import { controlClass, FieldErrors } from '../../ui/forms/field.tsx'
 import { Video } from '../../ui/video.tsx'
+import { composerStrings } from './strings.tsx'
 import type { Picked, useUploads } from './uploads.ts'
+
+const strings = composerStrings.media
 
 type Problems = Record<string, string[]>
 
@@ -11,7 +14,7 @@ type Uploads = ReturnType<typeof useUploads>
 
 type ChoiceProps = { uploads: Uploads; channels: Channel[]; problems: Problems }
 
-/** The files of the post with their alt texts, and the way to add what one of its `channels` takes. */
+/** The files of the post with their alt texts, and a button that adds files of the types that one of its `channels` accepts. */
 export function MediaChoice({ uploads, channels, problems }: ChoiceProps) {
   const { media, coming, refused, add, remove } = uploads
   const picker = useRef<HTMLInputElement>(null)
@@ -46,7 +49,7 @@ function AddMedia({ picker, isUploading, channels, onPick }: AddMediaProps) {
       ) : (
         <ImagePlus aria-hidden className="size-4" />
       )}
-      Add media
+      {strings.add}
       <input
         ref={picker}
         type="file"
@@ -66,10 +69,10 @@ function AddMedia({ picker, isUploading, channels, onPick }: AddMediaProps) {
 function UploadStatus({ coming, refused }: Pick<Uploads, 'coming' | 'refused'>) {
   return (
     <div role="status" className="space-y-1 text-sm text-muted empty:hidden">
-      {coming > 0 ? <p>{coming === 1 ? 'One file is coming up.' : `${coming} files are coming up.`}</p> : null}
+      {coming > 0 ? <p>{strings.uploading(coming)}</p> : null}
       {refused.map(({ name, problem }) => (
         <p key={name} className="text-bad">
-          {name}: {problem}
+          {strings.refused(name, problem)}
         </p>
       ))}
     </div>
@@ -96,19 +99,20 @@ type MediaFieldProps = { file: Picked; no: number; onRemove: () => void; problem
 
 function MediaField({ file, no, onRemove, problems }: MediaFieldProps) {
   const { id, kind, url, thumbnailUrl, alt } = file
-  const name = `${kind === 'video' ? 'Video' : 'Image'} ${no}`
+  const isVideo = kind === 'video'
+  const name = isVideo ? strings.video(no) : strings.image(no)
   return (
     <fieldset aria-label={name} className="min-w-0 rounded-xl border border-line p-3">
       <input type="hidden" name="mediaIds" value={id} />
-      <div className={`flex gap-3 ${kind === 'video' ? 'flex-wrap sm:flex-nowrap' : ''}`}>
-        {kind === 'video' ? (
+      <div className={`flex gap-3 ${isVideo ? 'flex-wrap sm:flex-nowrap' : ''}`}>
+        {isVideo ? (
           <Video src={url} name={name} className="aspect-video w-full sm:w-56" />
         ) : (
           <img src={thumbnailUrl ?? url} alt="" className="size-20 shrink-0 rounded-lg bg-sunken object-cover" />
         )}
         <div className="min-w-0 flex-1">
           <label htmlFor={`alt-${id}`} className="mb-1 block text-sm font-medium">
-            Alt text
+            {strings.altText}
           </label>
           <input
             id={`alt-${id}`}
@@ -117,14 +121,14 @@ function MediaField({ file, no, onRemove, problems }: MediaFieldProps) {
             maxLength={1500}
             aria-invalid={problems ? true : undefined}
             aria-describedby={`problems-${id}`}
-            placeholder="What is to be seen, for those who do not see it"
+            placeholder={isVideo ? strings.describeVideo : strings.describeImage}
             className={controlClass}
           />
         </div>
         <button
           type="button"
           onClick={onRemove}
-          aria-label={`Remove ${name.toLowerCase()}`}
+          aria-label={isVideo ? strings.removeVideo(no) : strings.removeImage(no)}
           className="grid size-8 shrink-0 place-items-center rounded-lg text-muted hover:bg-sunken hover:text-ink"
         >
           <X aria-hidden className="size-4" />

@@ -1,10 +1,11 @@
 import { useState } from 'react'
 import type { Media } from '../../../server/media/media.ts'
+import { composerStrings } from './strings.tsx'
 
 export type Picked = Pick<Media, 'id' | 'kind' | 'url' | 'thumbnailUrl' | 'alt'>
 type Refused = { name: string; problem: string }
 
-/** The files of a post that is being written: those it has, and those that come up while the person goes on writing. */
+/** The files of a post that is being written: those it has, and those that upload while the person goes on writing. */
 export function useUploads(initial: Picked[]) {
   const [media, setMedia] = useState(initial)
   const [coming, setComing] = useState(0)
@@ -31,7 +32,7 @@ async function upload(file: File): Promise<Answer> {
   const body = new FormData()
   body.set('file', file)
   const answer = await fetch('/media', { method: 'POST', body }).catch(() => null)
-  if (!answer) return { problem: 'It did not get through. Try again.' }
+  if (!answer) return { problem: composerStrings.media.notSent }
   const isOurs = answer.headers.get('content-type')?.includes('json') // anything else is a page: signed out, or an error
-  return isOurs ? answer.json() : { problem: 'It could not be taken in. Load this page again.' }
+  return isOurs ? answer.json() : { problem: composerStrings.media.notAccepted }
 }

@@ -44,7 +44,7 @@ test('an operator stops everything and lets it go on: what is due then goes out'
   await page.getByLabel('Harbour news').check()
   await page.getByLabel('Text', { exact: true }).fill('After the pause')
   await press('Publish now')
-  await page.getByText('Scheduled; it waits, since the operator has stopped sending').waitFor()
+  await page.getByText('Scheduled, but the operator has paused sending').waitFor()
   const post = page.url()
   await page.goto('/operations')
   await press('Resume')

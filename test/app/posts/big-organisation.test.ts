@@ -28,18 +28,18 @@ const rowsUnder = (heading: RegExp) =>
 test('the first page counts all that needs somebody, shows the newest twenty, and leads to the rest', async () => {
   const needing = (Posts * 4) / 100
   await page.goto('/')
-  await page.getByRole('heading', { name: `${needing} posts need you` }).waitFor()
-  expect(await rowsUnder(/need you/).count()).toBe(20)
-  const shown = await rowsUnder(/need you/)
+  await page.getByRole('heading', { name: `${needing} posts need attention` }).waitFor()
+  expect(await rowsUnder(/need attention/).count()).toBe(20)
+  const shown = await rowsUnder(/need attention/)
     .locator('time')
     .evaluateAll((all) => all.map((one) => one.getAttribute('datetime')))
   expect(shown).toEqual(shown.toSorted().reverse())
-  const showAll = page.getByRole('link', { name: `Show all ${needing} that need you` })
+  const showAll = page.getByRole('link', { name: `Show all ${needing} posts that need attention` })
   await showAll.click()
   await page.waitForURL('**/?status=needs_attention')
   await showAll.waitFor({ state: 'hidden' }) // the address changes before the page does, and that has a next one too
   await page.getByRole('link', { name: 'Next page' }).click()
-  await page.getByRole('link', { name: 'To the first page' }).waitFor()
+  await page.getByRole('link', { name: 'First page' }).waitFor()
   expect(await page.locator('main li', { has: page.locator('time') }).count()).toBe(needing - 50)
 })
 

@@ -31,8 +31,8 @@ test('everything that keeps a post from going out is said beside its part, and t
 
   await page.getByRole('button', { name: 'Schedule' }).click()
 
-  await page.getByText('3 characters too long for My feed').waitFor()
-  await page.getByText('This time has passed: choose a later one.').waitFor()
+  await page.getByText('Too long for My feed (feed) by 3 characters').waitFor()
+  await page.getByText('This time is in the past. Choose a later time.').waitFor()
   expect(await page.getByLabel('Text', { exact: true }).getAttribute('aria-invalid')).toBe('true')
   expect(await page.getByLabel('Date').getAttribute('aria-invalid')).toBe('true')
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('content')
@@ -46,7 +46,7 @@ test('a post with an image and its alt text goes out, and waits for the image to
   await page.getByLabel('Text', { exact: true }).fill('With a picture')
   await page.getByLabel('Add media').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer })
   await page.getByRole('button', { name: 'Publish now', disabled: true }).click({ force: true })
-  await page.getByText('Files are still coming up.').waitFor()
+  await page.getByText('Files are still uploading.').waitFor()
   held.resolve()
   await page.getByLabel('Alt text').fill('Nothing but teal')
   await page.getByRole('button', { name: 'Publish now' }).click()
@@ -93,7 +93,7 @@ test('an hour that the clocks skip becomes the first instant after it, and the p
   await page.getByLabel('Time').fill('01:30')
   await page.getByText('Europe/Berlin, UTC+01:00').waitFor()
   await page.getByLabel('Time').fill('02:30')
-  await page.getByText('it goes out at 03:00').waitFor()
+  await page.getByText("That time doesn't exist: clocks change. The post goes out at 03:00.").waitFor()
   await page.getByRole('button', { name: 'Schedule' }).click()
 
   await page.getByText('The post is scheduled.').waitFor()
@@ -125,11 +125,21 @@ test('a draft is saved without channel or date, changed, scheduled, changed agai
   expect(await page.getByLabel('Text', { exact: true }).inputValue()).toBe('Another plan')
   expect(await page.locator('time').first().getAttribute('datetime')).toBe(before)
 
-  await page.getByRole('button', { name: 'Cancel post' }).click()
-  await page.getByText('The post is cancelled.').waitFor()
-  await page.getByRole('link', { name: 'Use again' }).click()
+  await page.getByRole('button', { name: 'Unschedule' }).click()
+  await page.getByText('The post is unscheduled.').waitFor()
+  await page.getByRole('link', { name: 'Duplicate' }).click()
   await page.waitForURL('**/posts/new?from=*')
   expect(await page.getByLabel('Text', { exact: true }).inputValue()).toBe('Another plan')
+})
+
+test('Delete draft deletes the draft', async () => {
+  await page.getByLabel('Text', { exact: true }).fill('Not needed')
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await page.getByText('The draft is saved.').waitFor()
+  const draft = page.url()
+  await page.getByRole('button', { name: 'Delete draft' }).click()
+  await page.getByText('Draft deleted.').waitFor()
+  expect((await page.request.get(draft)).status()).toBe(404)
 })
 
 test('two people who change one post at once do not overwrite each other', async () => {

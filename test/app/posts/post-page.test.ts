@@ -56,10 +56,10 @@ test('while the operator has paused a channel, its row and its posts say that th
   await page.getByLabel('Text', { exact: true }).fill('Waits')
   await page.getByLabel('Date').fill(new Date(Date.now() + 9 * 86_400_000).toISOString().slice(0, 10))
   await page.getByRole('button', { name: 'Schedule' }).click()
-  await page.getByText('Scheduled; it waits, since the operator has stopped sending').waitFor()
+  await page.getByText('Scheduled, but the operator has paused sending').waitFor()
   await here.db.execute(sql`update channels set paused_at = null where id = ${paused}`)
   await page.reload()
-  expect(await page.getByText('it waits').count()).toBe(0)
+  expect(await page.getByText('the operator has paused sending').count()).toBe(0)
 })
 
 test('It was published settles what nobody knows, with the address that the person found', async () => {
@@ -67,7 +67,7 @@ test('It was published settles what nobody knows, with the address that the pers
   await page.goto(path)
   await page.getByRole('textbox').fill('https://example.org/@ada/1')
   await page.getByRole('button', { name: 'It was published' }).click()
-  await page.getByText('Noted: it is there.').waitFor()
+  await page.getByText('Marked as published.').waitFor()
   expect(await page.getByRole('link', { name: 'View post' }).getAttribute('href')).toBe('https://example.org/@ada/1')
 })
 
@@ -84,7 +84,7 @@ test('Cancel leaves what nobody knows unsent', async () => {
   const { path } = await aPost('needs_review')
   await page.goto(path)
   await page.getByRole('button', { name: 'Cancel', exact: true }).click()
-  await page.getByText('It stays unsent.').waitFor()
+  await page.getByText("We won't send it to that channel.").waitFor()
   await page.getByRole('status').getByText('Cancelled').waitFor()
 })
 

@@ -1,0 +1,62 @@
+import type { ReactNode } from 'react'
+
+/** What the composer says, on the pages of a new post and of one that can still change. */
+export const composerStrings = {
+  pageTitle: 'New post · Punctual',
+  title: 'New post',
+  suspended: "You can't create posts while your organisation is suspended.",
+  notAllowed: 'Your role lets you view posts, but not write them.',
+
+  channels: {
+    label: 'Channels',
+    none: (connect: ReactNode) => <>No channels yet. {connect} to schedule posts. You can save a draft without one.</>,
+    connect: 'Connect a channel',
+    needsReconnect: 'needs to be reconnected',
+    paused: 'paused by the operator',
+    disconnected: 'disconnected',
+  },
+  text: {
+    label: 'Text',
+    length: (channel: string, length: number, limit: number) => `${channel}: ${length} of ${limit}`,
+    tooLong: (channel: string, length: number, limit: number, by: number, isBytes: boolean) =>
+      `${channel}: ${length} of ${limit}, ${by} ${unit(by, isBytes)} too long`,
+    tooLongFor: (channels: string[]) => `Too long for ${channels.join(', ')}.`,
+  },
+  media: {
+    add: 'Add media',
+    image: (number: number) => `Image ${number}`,
+    video: (number: number) => `Video ${number}`,
+    altText: 'Alt text',
+    describeImage: 'Describe this image',
+    describeVideo: 'Describe this video',
+    removeImage: (number: number) => `Remove image ${number}`,
+    removeVideo: (number: number) => `Remove video ${number}`,
+    uploading: (count: number) => (count === 1 ? 'Uploading 1 file…' : `Uploading ${count} files…`),
+    refused: (file: string, problem: string) => `${file}: ${problem}`,
+    notSent: 'Upload failed. Try again.',
+    notAccepted: 'Upload failed. Reload this page.',
+  },
+  date: {
+    date: 'Date',
+    time: 'Time',
+    zone: (zone: string, offset: string) => `${zone}, ${offset}`,
+    skipped: (zone: string, offset: string, time: string) =>
+      `${zone}, ${offset}. That time doesn't exist: clocks change. The post goes out at ${time}.`,
+    past: 'This time is in the past. Choose a later time.',
+  },
+  buttons: {
+    saveChanges: 'Save changes',
+    schedule: 'Schedule',
+    publishNow: 'Publish now',
+    saveDraft: 'Save draft',
+    deleteDraft: 'Delete draft',
+    unschedule: 'Unschedule',
+    uploading: 'Files are still uploading.',
+  },
+}
+
+// Networks that count graphemes or code points: people call both characters.
+function unit(count: number, isBytes: boolean): string {
+  if (isBytes) return count === 1 ? 'byte' : 'bytes'
+  return count === 1 ? 'character' : 'characters'
+}

@@ -1,0 +1,138 @@
+import type { ReactNode } from 'react'
+import type { PostStatus } from '../../jobs/ledger/post-view.ts'
+
+const statuses: Record<PostStatus, string> = {
+  DRAFT: 'Draft',
+  SCHEDULED: 'Scheduled',
+  PUBLISHING: 'Publishing',
+  PUBLISHED: 'Published',
+  PARTIALLY_PUBLISHED: 'Partly published',
+  HELD: 'Waiting for reconnect',
+  FAILED: 'Failed',
+  NEEDS_REVIEW: 'Needs review',
+  CANCELLED: 'Cancelled',
+}
+
+/** What the list of posts says, and each post in it. */
+export const postListStrings = {
+  pageTitle: 'Posts · Punctual',
+  title: 'Posts',
+  newPost: 'New post',
+  draftDeleted: 'Draft deleted.',
+
+  filters: {
+    label: 'Filter',
+    upcoming: 'Upcoming',
+    drafts: 'Drafts',
+    published: 'Published',
+    failed: 'Failed',
+    cancelled: 'Cancelled',
+    all: 'All',
+  },
+  sections: {
+    needAttention: (count: number) => (count === 1 ? '1 post needs attention' : `${count} posts need attention`),
+    allNeedingAttention: (count: number) => `Show all ${count} posts that need attention`,
+    late: 'Late',
+    allLate: (count: number) => `Show all ${count} late posts`,
+    drafts: 'Drafts',
+    allDrafts: (count: number) => `Show all ${count} drafts`,
+  },
+
+  /** `date` is the day as it is written out. */
+  day: {
+    none: 'No date',
+    yesterday: (date: string) => `Yesterday, ${date}`,
+    today: (date: string) => `Today, ${date}`,
+    tomorrow: (date: string) => `Tomorrow, ${date}`,
+  },
+  row: {
+    noDate: 'No date',
+    noText: 'No text',
+    files: (count: number) => (count === 1 ? '1 file' : `${count} files`),
+    channels: (names: string[]) => `On ${names.join(', ')}`,
+    moreChannels: (count: number) => `+${count}`,
+  },
+
+  noneOfStatus: { title: 'No posts here', text: 'No posts have this status.' },
+  noChannels: {
+    title: 'Two steps to your first post',
+    text: 'Connect a channel, which is an account that you publish to. Then write a post and choose a time.',
+    connect: 'Connect a channel',
+  },
+  none: { title: 'No posts scheduled', write: 'Write your first post.', wait: 'Scheduled posts appear here.' },
+  paging: { label: 'Pages', first: 'First page', next: 'Next page' },
+}
+
+/** What the page of a post says. */
+export const postStrings = {
+  pageTitle: 'Post · Punctual',
+  statuses,
+  title: 'Post',
+  draftTitle: 'Draft',
+  noDate: 'No date yet',
+  dateAndAuthor: (date: ReactNode, author: string) => (
+    <>
+      {date} · by {author}
+    </>
+  ),
+  dateAndKey: (date: ReactNode, key: string) => (
+    <>
+      {date} · by {key} (API key)
+    </>
+  ),
+  retry: 'Retry',
+  unschedule: 'Unschedule',
+  duplicate: 'Duplicate',
+  unnamedVideo: 'Video without alt text',
+  unnamedImage: 'Image without alt text',
+
+  /** What was just done, by the value of the button that did it. */
+  done: {
+    schedule: 'The post is scheduled.',
+    now: 'Publishing…',
+    draft: 'The draft is saved.',
+    save: 'Your changes are saved.',
+    cancel: 'The post is unscheduled.',
+    retry: 'Retrying…',
+    published: 'Marked as published.',
+    not_published: 'Publishing…',
+    cancelled: "We won't send it to that channel.",
+  },
+
+  deliveries: {
+    label: 'Deliveries',
+    viewPost: 'View post',
+    operatorPaused: 'Scheduled, but the operator has paused sending',
+    nextAttempt: (time: ReactNode) => <>Next attempt {time}</>,
+    checking: 'Checking if it was published',
+    sending: 'Sending',
+    ownText: 'Text for this channel',
+    ownMedia: (count: number) => `Media for this channel: ${count || 'none'}`,
+    goToChannel: 'Go to the channel',
+  },
+  review: {
+    label: (channel: string) => `Decide on ${channel}`,
+    sendNow: 'Send now',
+    link: (network: string) => `Check ${network}. If the post is there, paste its link (optional)`,
+    wasPublished: 'It was published',
+    wasNotPublished: "It wasn't: send it",
+    cancel: 'Cancel',
+  },
+
+  attempts: {
+    title: (count: ReactNode) => <>Attempts {count}</>,
+    outcomes: {
+      published: 'Published',
+      later: 'Not sent, retried later',
+      refused: 'Refused',
+      reconnect: 'Connection no longer accepted',
+      unknown: 'Outcome unknown',
+      internal: 'Not sent, error on our side',
+      lost: 'Interrupted',
+      edited: 'Stopped by a change of the post or channel',
+    },
+    inProgress: 'In progress',
+    status: (status: number) => `HTTP ${status}`,
+    found: (time: ReactNode) => <>Found on the account {time}</>,
+  },
+}
