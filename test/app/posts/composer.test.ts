@@ -31,7 +31,7 @@ test('everything that keeps a post from going out is said beside its part, and t
 
   await page.getByRole('button', { name: 'Schedule' }).click()
 
-  await page.getByText('Too long for My feed (feed) by 3 characters').waitFor()
+  await page.getByText('3 characters too long for My feed').waitFor()
   await page.getByText('This time is in the past. Choose a later time.').waitFor()
   expect(await page.getByLabel('Text', { exact: true }).getAttribute('aria-invalid')).toBe('true')
   expect(await page.getByLabel('Date').getAttribute('aria-invalid')).toBe('true')
