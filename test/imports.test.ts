@@ -46,7 +46,7 @@ describe('the folders', () => {
 // The rooms of a folder, in docs/architecture.md's order: each imports those above it, and of its own line only what `beside` names.
 const Rooms: Record<string, string[][]> = {
   jobs: [
-    ['durations', 'outbound'],
+    ['delivery-errors', 'durations', 'outbound'],
     ['networks'],
     ['ledger'],
     ['monitoring'],

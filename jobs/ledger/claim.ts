@@ -1,8 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/client.ts'
+import { errorOf, heldError } from '../delivery-errors.ts'
 import type { Times } from '../durations.ts'
 import { emit } from './events.ts'
-import { type Claimed, gaveUpError, heldError, json, missedError, ms, preparedCleared } from './ledger.ts'
+import { type Claimed, json, ms, preparedCleared } from './ledger.ts'
 import { isStopped, isSuspended } from './pause.ts'
 import { underWayOn } from './under-way.ts'
 
@@ -231,7 +232,7 @@ export async function putAside(db: Db, times: Times, channelId: string): Promise
           when l.unconnected then 'held'
           when l.tried then 'failed'
           else 'needs_review' end,
-        error = case when l.unconnected then ${json(heldError)} when l.tried then ${json(gaveUpError)} else ${json(missedError)} end,
+        error = case when l.unconnected then ${json(heldError)} when l.tried then ${json(errorOf('gave_up'))} else ${json(errorOf('missed'))} end,
         next_attempt_at = null, ${preparedCleared}
       from late l where d.id = l.id
       returning d.post_id as "postId"`)

@@ -135,34 +135,3 @@ export function endAttempt(settled: SQL, attemptNo: number | SQL, ending: Ending
 export function json(value: DeliveryError): SQL {
   return sql`${JSON.stringify(value)}::jsonb`
 }
-
-/** Its channel needs a person. */
-export const heldError: DeliveryError = {
-  code: 'channel_needs_reconnect',
-  message: 'The network no longer accepts this connection.',
-  nextStep: 'Reconnect the channel: the post then goes out by itself.',
-}
-/** Nobody was there to send it. */
-export const missedError: DeliveryError = {
-  code: 'missed',
-  message: 'Its hour was more than a day ago when it could first be sent.',
-  nextStep: 'Send it now or cancel it.',
-}
-/** Its hour passed while an operator had suspended the organisation. */
-export const suspendedError: DeliveryError = {
-  code: 'organisation_suspended',
-  message: 'It could not be sent while your organisation was suspended.',
-  nextStep: 'Send it now or cancel it.',
-}
-/** The same, where an attempt before the suspension may have sent it. */
-export const suspendedMaybeOutError: DeliveryError = {
-  code: 'outcome_unknown',
-  message: 'We may have sent this before your organisation was suspended.',
-  nextStep: 'Check the account. If the post is there, mark it as published.',
-}
-/** A day of trying was in vain. */
-export const gaveUpError: DeliveryError = {
-  code: 'gave_up',
-  message: 'It could not be sent for a day.',
-  nextStep: 'Look at the attempts, then retry.',
-}

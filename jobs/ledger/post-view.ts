@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { DeliveryError } from '../../db/schema/ledger.ts'
+import { shownError } from '../delivery-errors.ts'
 
 // What callers see of a post and its deliveries (docs/api/posts.md, Status), always derived from the ledger. Only for lists, a post keeps the
 // status that it has but for what is being sent (`resting`), and the instant of its last change but for that. The schemas are in
@@ -99,7 +100,7 @@ export function postViewIn({ deliveries, media }: { deliveries: SQL; media: SQL 
     max(s.moved_at) as moved_at,
     coalesce(json_agg(json_build_object(
       'channelId', s.channel_id, 'network', s.network, 'status', s.status, 'remoteId', s.remote_id, 'url', s.remote_url,
-      'publishedAt', s.published_at, 'attempts', s.attempt_no, 'nextAttemptAt', s.next_attempt_at, 'error', s.error
+      'publishedAt', s.published_at, 'attempts', s.attempt_no, 'nextAttemptAt', s.next_attempt_at, 'error', ${shownError(sql`s.error`)}
     ) order by s.position, s.id) filter (where s.id is not null), '[]') as deliveries,
     coalesce(json_agg(json_strip_nulls(json_build_object(
       'channelId', s.channel_id, 'content', s.content, 'mediaIds', s.media_ids

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { connect, type Db, type Tx } from '../../db/client.ts'
-import type { DeliveryError } from '../../db/schema/ledger.ts'
+import { errorOf } from '../delivery-errors.ts'
 import { putBeforePerson } from './before-person.ts'
 import { currentTimeline, identity, isSameDatabase } from './database-identity.ts'
 
@@ -101,12 +101,7 @@ export async function putPastDueBeforePerson(tx: Tx): Promise<Omit<Restored, 're
 const isPastDue = sql`(d.state in ('scheduled', 'claimed', 'held')
   and greatest(d.due_at, d.created_at) <= (select restored_at from installation))`
 
-const restoredError: DeliveryError = {
-  code: 'restored',
-  message: 'It may have gone out between the backup and its restore.',
-  nextStep: 'Look at the account yourself, then say whether it is there.',
-}
-const asRestored = { which: isPastDue, error: restoredError, message: 'A backup was restored.' }
+const asRestored = { which: isPastDue, error: errorOf('restored'), message: 'A backup was restored.' }
 
 /**
  * Put right what lists show of posts, where a restored backup is not resumed yet: pg_restore makes the triggers that keep the lists

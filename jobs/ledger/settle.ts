@@ -1,19 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/client.ts'
 import type { DeliveryError } from '../../db/schema/ledger.ts'
+import { errorOf } from '../delivery-errors.ts'
 import type { Times } from '../durations.ts'
 import type { Publication } from '../networks/network.ts'
 import { emit, emitAll, emitChannelEvent } from './events.ts'
-import {
-  type Claimed,
-  type Ending,
-  endAttempt,
-  gaveUpError,
-  json,
-  leaseCleared,
-  ms,
-  preparedCleared,
-} from './ledger.ts'
+import { type Claimed, type Ending, endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
 import { wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './wake-ups.ts'
 
 // How an attempt ends: the second half of the state machine that begins in ledger.ts. Each locks the post before the
@@ -90,7 +82,7 @@ export async function postpone(
     ), ${lockedPost(claimed.id, channelFirst)}, settled as (
       update deliveries d set
         state = case when not ${over} then 'scheduled'::delivery_state when maybe_out then 'needs_review' else 'failed' end,
-        error = case when ${over} then ${json(gaveUpError)} else ${wait.error === null ? sql`d.error` : json(wait.error)} end,
+        error = case when ${over} then ${json(errorOf('gave_up'))} else ${wait.error === null ? sql`d.error` : json(wait.error)} end,
         next_attempt_at = case when not ${over} then now() + ${ms(wait.waitMs)} end,
         backoff_step = backoff_step + ${wait.countsAsStep ? 1 : 0}, crash_count = ${ending.outcome === 'lost' ? sql`d.crash_count` : 0}, ${preparedCleared}, ${leaseCleared}
       from post where d.post_id = post.id and ${isOurs(claimed)}

@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
+import { errorOf, suspendedMaybeOutError } from '../delivery-errors.ts'
 import { putBeforePerson } from './before-person.ts'
-import { ms, suspendedError, suspendedMaybeOutError } from './ledger.ts'
+import { ms } from './ledger.ts'
 import { wakeDue } from './pause.ts'
 
 // An operator stops one organisation. Claim and intend look at its row (jobs/ledger/pause.ts); what is being sent still ends.
@@ -22,7 +23,7 @@ export async function unsuspend(tx: Tx, organisationId: string): Promise<number>
   const needsReview = await putBeforePerson(tx, organisationId, {
     which: isPutAside,
     posts: postsOf(organisationId),
-    error: suspendedError,
+    error: errorOf('organisation_suspended'),
     maybeOut: suspendedMaybeOutError,
     message: 'The organisation was suspended.',
   })

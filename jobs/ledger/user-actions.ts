@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
-import type { DeliveryError } from '../../db/schema/ledger.ts'
+import { errorOf } from '../delivery-errors.ts'
 import type { Times } from '../durations.ts'
 import { emit } from './events.ts'
 import { endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
@@ -92,7 +92,7 @@ export async function holdUnsent(tx: Tx, organisationId: string, channelId: stri
     with settled as (
       update deliveries set
         state = case when maybe_out then 'needs_review'::delivery_state else 'held' end,
-        error = ${json(disconnectedError)}, next_attempt_at = null, ${preparedCleared}, ${leaseCleared}
+        error = ${json(errorOf('channel_disconnected'))}, next_attempt_at = null, ${preparedCleared}, ${leaseCleared}
       where organisation_id = ${organisationId} and channel_id = ${channelId} and state in ('scheduled', 'claimed')
       returning id, post_id, attempt_no
     ), ended as (${endAttempt(sql`settled`, sql`s.attempt_no`, { outcome: 'edited' })})
@@ -185,12 +185,6 @@ async function lockPosts(tx: Tx, organisationId: string, channelId: string): Pro
 // Whatever is edited, what is held stays so while its channel is out of reach.
 const isStillHeld = sql`(state = 'held' and exists (
   select from channels c where c.id = channel_id and c.status <> 'active'))`
-
-const disconnectedError: DeliveryError = {
-  code: 'channel_disconnected',
-  message: 'The channel was disconnected.',
-  nextStep: 'Connect it again: the post then goes out by itself.',
-}
 
 async function wakeFreed(tx: Tx, found: Found[]): Promise<void> {
   const freed = found.flatMap(({ channelId, state }) => (state === 'claimed' ? [channelId] : []))

@@ -180,6 +180,11 @@ export function serverName({ name, serverOf }: Network, remoteAccount: string): 
   return serverOf?.(remoteAccount) ?? name
 }
 
+/** The name of the server of an uncertain delivery's account; null where this worker does not know the network. */
+export function serverOf({ remoteAccount }: { remoteAccount: string }, network: Network | undefined): string | null {
+  return network ? serverName(network, remoteAccount) : null
+}
+
 /** What became of an attempt, in the four words of docs/networks.md. */
 export type Verdict = 'later' | 'refused' | 'reconnect' | 'unknown'
 

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/client.ts'
-import type { DeliveryError } from '../../db/schema/ledger.ts'
+import { errorOf, goneError } from '../delivery-errors.ts'
 import type { Deps } from '../deps.ts'
 import type { Times } from '../durations.ts'
 import { emitAll } from '../ledger/events.ts'
@@ -76,7 +76,7 @@ async function takeOver(
             when d.state = 'claimed' then 'scheduled'
             else 'uncertain' end,
           error = case
-            when a.crashes >= ${CrashesAtMost} then ${json(crashedError)}
+            when a.crashes >= ${CrashesAtMost} then ${json(errorOf('crashed_worker'))}
             when d.state = 'sending' then ${json(goneError)} else d.error end,
           prepared = case when d.state = 'sending' or d.maybe_out then d.prepared end, maybe_out = d.maybe_out or d.state = 'sending',
           look_token = null, absent_at = null, next_attempt_at = null,
@@ -178,15 +178,4 @@ async function overdueHeads(db: Db, overdueMs: number, which: SQL): Promise<Over
       and (h.crash_count = 0 or not exists (select from deliveries s where s.crash_count > 0 and s.state in ('claimed', 'sending')))
     order by h.ready_at limit ${WokenPerTick}`)
   return [...heads]
-}
-
-const crashedError: DeliveryError = {
-  code: 'crashed_worker',
-  message: 'Each time it was to be sent, the process that sends ended.',
-  nextStep: 'Look at its text and files, change what is unusual, then retry; tell the operator if it comes back.',
-}
-const goneError: DeliveryError = {
-  code: 'outcome_unknown',
-  message: 'The worker that sent it is gone.',
-  nextStep: 'We are looking whether it is there.',
 }

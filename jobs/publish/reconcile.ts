@@ -1,6 +1,14 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type Db, sqlStateOf, type Tx } from '../../db/client.ts'
 import type { DeliveryError } from '../../db/schema/ledger.ts'
+import {
+  absentError,
+  cannotTellError,
+  notSeenError,
+  repeatedError,
+  UnclearCode,
+  unclearError,
+} from '../delivery-errors.ts'
 import type { Deps } from '../deps.ts'
 import { backoff } from '../durations.ts'
 import { emit } from '../ledger/events.ts'
@@ -14,10 +22,10 @@ import {
   type Publication,
   PublishError,
   type Recorded,
+  serverOf,
   Unclear,
 } from '../networks/network.ts'
 import { OutboundError } from '../outbound/outbound.ts'
-import { absentError, cannotTell, notSeen, repeatedError, UnclearCode, unclearError } from './look-errors.ts'
 import { notePublished, openSession, refreshed, type SealedChannel } from './network-session.ts'
 import { retryWrite } from './retry-write.ts'
 
@@ -91,15 +99,15 @@ async function findingOf(deps: Deps, looking: Looking): Promise<Finding> {
     return { kind: 'unreadable', error: new Error(`This worker does not know the network ${looking.network}.`) }
   if (network.repeatedSend === 'keyed') return { kind: 'repeat' }
   if (network.repeatedSend === 'blind' || !network.find)
-    return { kind: 'unknowable', error: cannotTell(looking, network) }
+    return { kind: 'unknowable', error: cannotTellError(serverOf(looking, network)) }
   try {
     const found = await findWithRefresh(deps, network, looking)
-    if (found instanceof Unclear) return { kind: 'unclear', error: unclearError(found) }
+    if (found instanceof Unclear) return { kind: 'unclear', error: unclearError(found.message, found.url) }
     return found ? { kind: 'found', publication: found } : { kind: 'absent' }
   } catch (error) {
     const isFinal = error instanceof PublishError && (error.verdict === 'refused' || error.verdict === 'reconnect')
     return isFinal
-      ? { kind: 'unknowable', error: cannotTell(looking, network, error.message) }
+      ? { kind: 'unknowable', error: cannotTellError(serverOf(looking, network), error.message) }
       : { kind: 'unreadable', error }
   }
 }
@@ -206,7 +214,7 @@ export async function settle(deps: Deps, looking: Looking, finding: Finding): Pr
   const kind = finding.error instanceof OutboundError ? finding.error.kind : undefined
   log.warn({ err: finding.error, kind }, 'a reading failed')
   if (looking.isTooOld)
-    return leaveToPerson(db, looking, looking.unclear ?? cannotTell(looking, networks[looking.network]))
+    return leaveToPerson(db, looking, looking.unclear ?? cannotTellError(serverOf(looking, networks[looking.network])))
   return lookAgain(db, looking, backoff(times, looking.backoffStep), oneStep)
 }
 
@@ -218,7 +226,8 @@ async function settleWithPerson(
 ): Promise<void> {
   if (finding.kind === 'unreadable' && !looking.isTooOld)
     return lookAgain(db, looking, backoff(times, looking.backoffStep), oneStep)
-  if (finding.kind === 'absent') return leaveToPerson(db, looking, notSeen(looking, networks[looking.network]))
+  if (finding.kind === 'absent')
+    return leaveToPerson(db, looking, notSeenError(serverOf(looking, networks[looking.network])))
   if (finding.kind === 'unclear' || finding.kind === 'unknowable') return leaveToPerson(db, looking, finding.error)
   await freeChannel(db, looking, sql`state = 'needs_review'`)
 }

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../db/client.ts'
+import { shownError } from '../../jobs/delivery-errors.ts'
 import { isPaused, isSuspended } from '../../jobs/ledger/pause.ts'
 import { iso, type Post } from '../../jobs/ledger/post-view.ts'
 import { wakeAtDue, wakeLook } from '../../jobs/ledger/wake-ups.ts'
@@ -15,7 +16,7 @@ import { retryPost } from '../posts/posts.ts'
  */
 export async function overdue(db: Db, limit: number) {
   const rows = await db.execute<{ dueAt: string; nextAttemptAt: string | null }>(sql`
-    select d.id, d.state, d.due_at as "dueAt", d.next_attempt_at as "nextAttemptAt", d.attempt_no as attempts, d.error,
+    select d.id, d.state, d.due_at as "dueAt", d.next_attempt_at as "nextAttemptAt", d.attempt_no as attempts, ${shownError(sql`d.error`)} as error,
       extract(epoch from now() - d.due_at)::int as "lateSeconds", c.network, c.name as channel, c.status as "channelStatus",
       ${isPaused} as "isPaused", ${isSuspended} as "isSuspended", d.organisation_id as "organisationId", d.post_id as "postId"
     from deliveries d join channels c on c.id = d.channel_id

@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { z } from 'zod'
 import type { Db, Tx } from '../../db/client.ts'
 import type { DeliveryError, DeliveryState } from '../../db/schema/ledger.ts'
+import { shownError } from '../../jobs/delivery-errors.ts'
 import { iso } from '../../jobs/ledger/post-view.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { operator, router } from '../access/trpc.ts'
@@ -71,7 +72,7 @@ export type Stuck = {
 async function stuckIn(tx: Tx, { kind, limit, cursor }: z.output<typeof ListStuck>): Promise<Page<Stuck>> {
   const rows = await tx.execute<Stuck>(sql`
     select d.id, d.state, d.due_at as "dueAt", case when d.state = 'uncertain' then d.look_at else d.next_attempt_at end as "nextAttemptAt",
-      d.attempt_no as attempts, d.crash_count as crashes, d.error, ${isWakeable} as "isWakeable", o.name as organisation,
+      d.attempt_no as attempts, d.crash_count as crashes, ${shownError(sql`d.error`)} as error, ${isWakeable} as "isWakeable", o.name as organisation,
       json_build_object('id', c.id, 'name', c.name, 'network', c.network, 'isPaused', c.paused_at is not null,
         'isSuspended', o.suspended_at is not null) as channel
     from ${oldestStuck(kind, limit + 1, cursor)} d

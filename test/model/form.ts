@@ -1,4 +1,4 @@
-import { UnclearCode } from '../../jobs/publish/look-errors.ts'
+import { UnclearCode } from '../../jobs/delivery-errors.ts'
 import type { Row } from './rows.ts'
 import { type Stage, times, Unit } from './stage.ts'
 import { isSought, type Look, type Mind, type State, type Work } from './steps.ts'
