@@ -9,7 +9,7 @@ const marks: Record<string, string> = {
     'M12 10.8c-1.087-2.114-4.046-6.053-6.798-7.995C2.566.944 1.561 1.266.902 1.565.139 1.908 0 3.08 0 3.768c0 .69.378 5.65.624 6.479.815 2.736 3.713 3.66 6.383 3.364.136-.02.275-.039.415-.056-.138.022-.276.04-.415.056-3.912.58-7.387 2.005-2.83 7.078 5.013 5.19 6.87-1.113 7.823-4.308.953 3.195 2.05 9.271 7.733 4.308 4.267-4.308 1.172-6.498-2.74-7.078a8.741 8.741 0 0 1-.415-.056c.14.017.279.036.415.056 2.67.297 5.568-.628 6.383-3.364.246-.828.624-5.79.624-6.478 0-.69-.139-1.861-.902-2.206-.659-.298-1.664-.62-4.3 1.24C16.046 4.748 13.087 8.687 12 10.8Z',
 }
 
-/** A network's sign. */
+/** A network's logo. */
 export function NetworkMark({ network, className = 'size-4' }: { network: string; className?: string }) {
   const path = marks[network]
   if (path)
@@ -24,7 +24,7 @@ export function NetworkMark({ network, className = 'size-4' }: { network: string
 
 type Shown = Pick<Channel, 'name' | 'network' | 'picture'>
 
-/** A channel's picture, or its initial, with the sign of its network on the corner. Says nothing: the name stands beside it. */
+/** A channel's picture, or its initial, with its network's logo on the corner. Hidden from screen readers: the name stands beside it. */
 export function ChannelMark({ channel, size = 'size-9' }: { channel: Shown; size?: string }) {
   const isSmall = size === 'size-6'
   return (
@@ -48,7 +48,7 @@ export function ChannelMark({ channel, size = 'size-9' }: { channel: Shown; size
   )
 }
 
-/** What a network is called where only its key is at hand. */
+/** A network's name, from its key. */
 export function networkName(network: string): string {
   return network.charAt(0).toUpperCase() + network.slice(1)
 }

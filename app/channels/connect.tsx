@@ -47,14 +47,14 @@ export function canConnect(network: string): boolean {
   return network in questions
 }
 
-/** A feed is its own account: once gone there is nothing to come back to. */
+/** A feed has no account elsewhere, so there is nothing to connect it to again. */
 export function canReconnect(network: string): boolean {
   return network !== 'feed' && canConnect(network)
 }
 
 type ConnectProps = { channel?: Channel | undefined; known: Record<string, string> }
 
-/** The form that connects a channel of `network`, or reconnects `channel`; or the link to the network that it answered. */
+/** The form that connects a channel of `network`, or reconnects `channel`. Once it is sent, the link to the network if there is one. */
 export function Connect({ network, channel, known }: ConnectProps & { network: { key: string; name: string } }) {
   const answered = useActionData() as { continueTo?: string } | undefined
   const title = channel ? strings.reconnectTitle(channel.name) : strings.newTitle(network.name)
@@ -100,7 +100,7 @@ function ConnectForm({ network, channel, known }: ConnectProps & { network: stri
   )
 }
 
-/** What need not be typed again, or at all. */
+/** The values that we know and fill in. */
 function useKnown(channel: Channel | undefined, known: Record<string, string>): Record<string, string> {
   const account = useAccount()
   const organisation = account?.organisations.find(({ id }) => id === account.organisationId)

@@ -113,7 +113,7 @@ function Remedy({ delivery: { status, channelId } }: { delivery: Delivery }) {
   )
 }
 
-// Errors of what was never sent: there is nothing to look for on the network.
+// Errors of posts that were never sent: there is nothing to look for on the network.
 const neverSentCodes = ['missed', 'organisation_suspended']
 
 /** What somebody must decide: whether to send a post that was never sent, or whether the post is published. */

@@ -6,7 +6,7 @@ import { useZone } from '../shell/account.ts'
 import { PostRow } from './post-row.tsx'
 import { postListStrings } from './strings.tsx'
 
-/** Posts under a heading, each with its whole date. Nothing when there are none. */
+/** Posts under a heading, each with its full date. Empty when there are none. */
 export function PostSection({ title, posts, channels }: { title: ReactNode; posts: Post[]; channels: Channel[] }) {
   if (posts.length === 0) return null
   return (

@@ -21,7 +21,7 @@ export type Composed = { intent: 'compose'; problems: Record<string, string[]>; 
 /** The buttons of the composer. */
 export const composerIntents = ['schedule', 'now', 'draft', 'save']
 
-/** Make a post from the composer's form, or change `post`; `intent` is the button that was pressed. */
+/** Create a post from the composer's form, or change `post`. The form's `intent` is the button that was pressed. */
 export async function compose(api: Api, form: FormData, zone: string, post: Post | null) {
   const intent = String(form.get('intent'))
   const typed = typedIn(form)
@@ -40,7 +40,7 @@ export async function compose(api: Api, form: FormData, zone: string, post: Post
   }
 }
 
-const MoreThanAnyList = 51 // the procedure says what is too many
+const MoreThanAnyList = 51 // the procedure refuses what is too long
 
 function typedIn(form: FormData): Typed {
   const text = (name: string) => String(form.get(name) ?? '').replaceAll('\r\n', '\n') // forms send CRLF
@@ -57,7 +57,7 @@ function typedIn(form: FormData): Typed {
   }
 }
 
-/** The body of POST /posts. What is missing is left out, for the procedure to say so. */
+/** The body of POST /posts. A missing value is left out, and the procedure reports it. */
 function wanted(intent: string, typed: Typed, zone: string) {
   const { content, channelIds, mediaIds } = typed
   const date = instantOf(typed.date, typed.time, zone)?.toISOString()
@@ -80,7 +80,7 @@ function change(
   return { id: post.id, ...parts, ...type, ...when, ifVersions: [Number(form.get('version'))] }
 }
 
-// The API's sentence names an instant in UTC, which is not the person's clock.
+// The API's sentence may name a time in UTC, which is not the person's time zone.
 const ownWords: Record<string, string> = { date_in_past: composerStrings.date.past }
 
 function besideParts(typed: Typed, { detail, errors }: Problem): Record<string, string[]> {
