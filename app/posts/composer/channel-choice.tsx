@@ -36,7 +36,7 @@ export function ChannelChoice({ channels, chosen, onChoose, problems }: Props) {
           />
         ))}
       </div>
-      <FieldErrors id="channels-problems" errors={problems.channelIds?.map(asked)} />
+      <FieldErrors id="channels-problems" errors={problems.channelIds} />
     </fieldset>
   )
 }
@@ -90,9 +90,4 @@ function Choice({ channel, isChosen, isWrong, problems, onChange }: ChoiceProps)
       <FieldErrors id={`problems-${id}`} errors={problems} />
     </div>
   )
-}
-
-// The form's own word for an empty list is written for programs.
-function asked(problem: string): string {
-  return problem === 'Name at least one channel.' ? 'Choose at least one channel.' : problem
 }
