@@ -15,7 +15,7 @@ export type Tx = PgDatabase<PostgresJsQueryResultHKT>
  */
 export type Connection = { db: Db; underWay: () => number; stuckForMs: () => number; end: () => Promise<void> }
 
-/** How long PostgreSQL lets a statement run, wait for a lock, and a transaction do nothing, in milliseconds; 0: for ever. */
+/** How long PostgreSQL lets a statement run, wait for a lock, and a transaction do nothing, in milliseconds; 0: no limit. */
 export type Bounds = { statementMs: number; lockMs: number; idleInTransactionMs: number }
 
 type ConnectOptions = {

@@ -22,7 +22,7 @@ export function droppedLines(): number {
   return sink?.dropped ?? 0
 }
 
-/** Print a line for whoever started this process. Nobody may be there to read it: that is no reason to end. */
+/** Print a line for the person who started this process. A closed stream does not end the process. */
 export function print(line: string, stream: NodeJS.WriteStream = process.stdout): void {
   heed(stream)
   try {

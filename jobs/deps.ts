@@ -22,9 +22,9 @@ export type Deps = {
   appUrl: string
   metrics: WorkerMetrics
   log: Logger
-  outage: Outage // one for the process: whoever notices first says it
+  outage: Outage // one for the process: the part that notices first logs it
   tally: Tally
-  at: (point: Point) => void // told of each point at which a process may end; tests end it there
+  at: (point: Point) => void // called at each point where a process may crash; tests crash it there
 }
 
 /** Where a process that ends leaves something behind: the crash points of docs/faults.md. */

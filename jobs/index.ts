@@ -36,8 +36,8 @@ type RunOptions = {
 /**
  * The worker process: connect, run, and on SIGTERM or SIGINT let what is being sent end, release the rest and exit 0.
  *
- * A worker that has lost its sign of life is ended, and another one started in its place. Exits 1 when one can do nothing
- * more: whoever started the process starts another. `networks`, `times` and `at` are for tests.
+ * A worker that has lost its heartbeat is ended, and another one started in its place. Exits 1 when a worker can do nothing
+ * more: the supervisor of the process then starts another. `networks`, `times` and `at` are for tests.
  */
 export async function run({
   env,
@@ -87,7 +87,7 @@ export async function run({
     notReady: () => (worker ? worker.health.notReady() : 'starting'),
   }
   const place = placeForOperators('WORKER_PORT', env.workerPort, env.host)
-  const server = await serveHealth(place, health, metrics.registry) // first: whoever cannot have its port claims nothing
+  const server = await serveHealth(place, health, metrics.registry) // first: a worker that can't open its port claims nothing
   const first = await Promise.race([startedFirst(options), asked])
   if ('reason' in first) process.exit(0) // nothing is under way
   worker = first
@@ -130,7 +130,7 @@ async function startedAnew(options: WorkerOptions): Promise<Worker> {
   }
 }
 
-/** Resolves at the first signal to stop; whoever asks again does not want to wait. */
+/** Resolves at the first signal to stop. A second signal means: do not wait. */
 function askedToStop(leave: () => Promise<void>): Promise<End> {
   return new Promise((done) => {
     onStopSignals(async (times) => {

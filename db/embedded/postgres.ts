@@ -106,13 +106,13 @@ export async function stopServer(folder: string): Promise<void> {
   const running = await readLock(folder)
   if (!running || !isAlive(running)) return
   process.kill(running.pid, 'SIGINT') // a fast shutdown
-  // pg_ctl would wait for the file to go, and so for ever where the next start has put its own in its place.
+  // pg_ctl waits until the file is gone: without end, if the next start has already written its own.
   for (let now: Lock | null = running; now?.pid === running.pid && isAlive(now); now = await readLock(folder)) {
     await sleep(20)
   }
 }
 
-/** The port of the server that runs on `folder`, whoever started it, or null. */
+/** The port of the server that runs on `folder`, or null. Any process may have started it. */
 export async function serverOn(folder: string): Promise<{ port: number } | null> {
   const lock = await readLock(folder)
   return lock && isAlive(lock) ? { port: lock.port } : null

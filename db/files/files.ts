@@ -24,7 +24,7 @@ export type Files = {
   list: (prefix: string, time: Date) => AsyncIterable<string[]>
   /** Remove the temporary files of this machine that were last written before `time`. */
   clear: (time: Date) => Promise<void>
-  /** The path of a new file on this machine that does not exist yet. Whoever asks for it removes it. */
+  /** The path of a new file on this machine that does not exist yet. The caller removes the file. */
   temporary: () => Promise<string>
 }
 
@@ -65,7 +65,7 @@ export function temporaryIn(folder: string) {
   }
 }
 
-/** The names in a folder; none when there is no such folder. */
+/** The names in a folder; none when the folder does not exist. */
 export async function namesIn(folder: string): Promise<string[]> {
   return readdir(folder).catch((error) => (error.code === 'ENOENT' ? [] : Promise.reject(error)))
 }

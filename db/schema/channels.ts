@@ -91,8 +91,8 @@ export const clientRegistrations = pgTable(
   (t) => [unique('client_registrations_server').on(t.organisationId, t.network, t.server)],
 )
 
-// A credential that is of no more use to us and is to be ended at its network: of a channel that was disconnected, or
-// connected again. The row goes when it is ended, or when it could not be (jobs/channels/revocations.ts).
+// A credential that we no longer need and revoke at its network: its channel was disconnected, or connected again.
+// The row is deleted when it is revoked, or when we give up (jobs/channels/revocations.ts).
 export const revocations = pgTable(
   'revocations',
   {

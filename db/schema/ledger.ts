@@ -121,8 +121,8 @@ export const deliveries = pgTable(
   ],
 )
 
-// A post on each of its channels, with what lists are sorted and filtered by. Triggers of posts and deliveries alone write it
-// (migration 0015): so it is right whoever writes those, a process of the version before included.
+// A post on each of its channels, with the columns that lists sort and filter by. Only triggers of posts and deliveries
+// write it (migration 0015): so it is right no matter which process writes those, one of the previous version included.
 export const channelPosts = pgTable(
   'channel_posts',
   {

@@ -31,7 +31,7 @@ export const media = pgTable(
     durationMs: integer(),
     alt: text().notNull().default(''),
     sha256: text().notNull(), // hex, of what is stored
-    fileKey: text().notNull(), // keys of db/files/files.ts; random, since whoever knows one can read the file
+    fileKey: text().notNull(), // keys of db/files/files.ts; random, since anyone who knows one can read the file
     thumbnailKey: text(),
     createdById: uuid(), // a member, an API key or an app: a token of some channels sees what its own app added
     createdAt: createdAt(),

@@ -23,7 +23,7 @@ export async function readDueLimits(deps: Deps, signal: AbortSignal): Promise<vo
   }
 }
 
-// Whoever takes one puts it off, so that nobody else takes it, and a worker that ends here loses an hour.
+// The worker that takes a channel postpones its next reading, so that no other takes it. A worker that ends here delays it by an hour.
 async function takeDue({ db, networks, times }: Deps): Promise<Due[]> {
   const names = Object.keys(networks).filter((name) => networks[name]!.limits)
   if (names.length === 0) return []

@@ -9,8 +9,8 @@ import { ms } from '../ledger/ledger.ts'
 import { ConnectError, type Credential, PublishError } from '../networks/network.ts'
 import { credentialPlace } from '../publish/network-session.ts'
 
-// Credentials that are of no more use are ended at their network: tried a few times, and what came of it is written to the
-// organisation's activity. Nothing waits for it.
+// Credentials that we no longer need are revoked at their network. We try a few times, and write the result to the
+// organisation's audit log. Nothing waits for it.
 
 const AtOnce = 10
 
@@ -137,7 +137,7 @@ async function revoke(deps: Deps, due: Due): Promise<boolean> {
   return true
 }
 
-// Some servers give the same token again, be it to another organisation that has the account. Nothing of theirs is shown.
+// Some servers give the same token again, also to another organisation that has the account. Nothing of theirs is shown.
 async function credentialsInUse({ db, ring }: Deps, { network, remoteAccount }: Due): Promise<Credential[]> {
   const rows = await db.execute<Owned & { credential: Uint8Array }>(sql`
     select id as "channelId", organisation_id as "organisationId", credential from channels

@@ -12,7 +12,7 @@ const PostsAtOnce = 1000
  */
 type PutAside = { which: SQL; posts?: SQL; error: DeliveryError; maybeOut?: DeliveryError; message: string }
 
-/** Let nothing of an organisation that `which` chooses go out without a person's word, and tell of it. Returns how many. */
+/** Hold the deliveries of an organisation that `which` chooses until a person decides, and emit the events. Returns how many. */
 export async function putBeforePerson(tx: Tx, organisationId: string, aside: PutAside): Promise<number> {
   let count = 0
   for (;;) {

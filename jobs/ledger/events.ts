@@ -4,7 +4,8 @@ import { type ChannelRow, channelStatus, showChannel } from './channel-view.ts'
 import { type Post, type PostRow, postColumnsAt, postView, postViewIn, showPost } from './post-view.ts'
 import { callWebhooks } from './wake-ups.ts'
 
-// What webhooks are told of (docs/api/quickstart.md, Receive a webhook), written in the transaction in which it happens, for those alone that listen then.
+// The events that webhooks receive (docs/api/quickstart.md, Receive a webhook). They are written in the transaction of the
+// change itself, only for the webhooks that listen at that time.
 
 /** A post and whose it is. */
 export type TheirPost = { organisationId: string; postId: string }
@@ -79,7 +80,7 @@ function becoming(posts: SQL, deed: Deed | null): SQL {
     )`
 }
 
-/** Tell what became of a channel. Its credential is no part of it. */
+/** Emit an event about a channel. Its credential is no part of it. */
 export async function emitChannelEvent(
   tx: Tx,
   organisationId: string,
@@ -99,7 +100,7 @@ export async function emitChannelEvent(
   )
 }
 
-/** Have a webhook told of a test; returns the id of what is on its way. */
+/** Send a webhook a test event. Returns the id of its delivery. */
 export async function emitTestEvent(tx: Tx, organisationId: string, webhookId: string): Promise<string> {
   const [row] = await tx.execute<{ id: string }>(sql`
     with event as (
@@ -125,9 +126,9 @@ export function bodyOf(event: { type: string; at: string; subject: unknown }, ap
 }
 
 /**
- * Write the rows (organisation_id, type, subject) of the CTE `happened` as events, each with a delivery to whoever listens. One that is
- * being deleted is waited for and left out: a post must not fail by it. `shown` ends the statement: what to return, if anything.
- * `deliveries` is where those of the posts are, if the statement makes them itself.
+ * Write the rows (organisation_id, type, subject) of the CTE `happened` as events, each with a delivery to every webhook
+ * that listens. A webhook that is being deleted is waited for and left out: a post must not fail by it. `shown` ends the
+ * statement: what to return, if anything. `deliveries` names the posts' deliveries, if the statement itself inserts them.
  */
 async function write(
   tx: Tx,
@@ -156,7 +157,7 @@ async function write(
   return [...rows]
 }
 
-// A webhook `w` that a token made is told of `h` only what the token itself may read.
+// A webhook `w` that a token made receives of `h` only what the token itself may read.
 function maySee(deliveries: SQL): SQL {
   const ofPost = sql`from ${deliveries} d where d.post_id = (h.subject->>'id')::uuid`
   return sql`(w.grant_id is null or exists (

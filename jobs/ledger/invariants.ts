@@ -44,7 +44,7 @@ const isAtCap = sql`exists (
     select count(*) from deliveries u join channels uc on uc.id = u.channel_id
     where uc.network = c.network and u.state in ('claimed', 'sending')))`
 
-// Of one attempt that went straight through: neither edited, nor waiting for anything, and made before its hour.
+// Deliveries of one attempt that went straight through: never edited, never waiting, and created before their due time.
 const straight = sql`
   select d.id, d.channel_id, d.due_at, a.started_at, a.intended_at
   from deliveries d join attempts a on a.delivery_id = d.id and a.no = 1 join posts p on p.id = d.post_id
@@ -89,7 +89,7 @@ const invariants: Invariant[] = [
   },
   {
     name: 'nothing is early',
-    says: 'No attempt that went straight through was sent before its hour.',
+    says: 'No attempt that went straight through was sent before its due time.',
     broken: sql`select s.id from (${straight}) s where s.intended_at < s.due_at`,
   },
   {

@@ -109,7 +109,7 @@ export async function intend(db: Tx, times: Times, intents: Intent[]): Promise<b
       where d.state = 'claimed' and d.lease_token = w.token and d.lease_until > now()
         and c.status = 'active' and (c.paused_until is null or c.paused_until <= now())
         and c.paused_at is null and n.paused_at is null and not ${isSuspended} and not ${isStopped}
-      order by d.id for no key update of d skip locked -- whoever has it locked is taking it away
+      order by d.id for no key update of d skip locked -- the transaction that has it locked is taking it away
     ), intended as (
       update deliveries d set
         state = 'sending', prepared = l.prepared, first_sent_at = coalesce(d.first_sent_at, now()),

@@ -8,18 +8,19 @@ import { emit, emitAll, emitChannelEvent } from './events.ts'
 import { type Claimed, type Ending, endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
 import { wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './wake-ups.ts'
 
-// How an attempt ends: the second half of the state machine that begins in ledger.ts. Each locks the post before the
-// delivery, and what the post has become is told in the same transaction.
+// How an attempt ends: the second half of the state machine that begins in ledger.ts. Each function locks the post before
+// the delivery, and emits the post's event in the same transaction.
 
-/** That a delivery is out there, and how we know: the network's answer to `attemptNo`, a reading, or a person's word. */
+/** That a delivery is out, and how we know: the network's answer to `attemptNo`, a reading, or a person's decision. */
 export type Proof = Pick<Claimed, 'id' | 'organisationId' | 'postId' | 'attemptNo'> & {
   publication: Publication
   evidence: 'answered' | 'found' | 'person'
 }
 
 /**
- * Record that posts are out there, and tell of them. Proof is accepted from anyone, at any time, whoever holds the lease
- * by now. It was published when it was sent. Answers how long after its hour each was recorded, in milliseconds, by id; without those that were already.
+ * Record that deliveries are out, and emit their events. Proof is accepted from anyone, at any time, no matter who holds the
+ * lease by now. A delivery was published when it was sent. Returns by id how long after its due time each was recorded, in
+ * milliseconds; without those that were recorded before.
  *
  * Throws a unique violation (23505) when a `remoteId` is recorded for another delivery of the channel: then it is not ours.
  */
@@ -63,8 +64,8 @@ export async function recordPublished(tx: Tx, proofs: Proof[]): Promise<Map<stri
 }
 
 /**
- * Surely not sent, and may pass: scheduled again `waitMs` from now, the channel paused as long when the network asked for it.
- * A day after its hour it has failed instead (`gave_up`; needs_review where something may be out).
+ * Surely not sent, and may work later: scheduled again `waitMs` from now, the channel paused as long when the network asked
+ * for it. A day after its due time it fails instead (`gave_up`; needs_review if something may be out).
  */
 export async function postpone(
   db: Db,
@@ -143,8 +144,8 @@ export async function hold(db: Db, claimed: Claimed, error: DeliveryError, endin
 }
 
 /**
- * Something may be out there, and nobody knows: uncertain, to be looked for `lookAfterMs` after the intent. What is behind it
- * on its channel is woken.
+ * The post may be out, and the outcome is unknown: uncertain. We look for it `lookAfterMs` after the intent. What is behind
+ * it on its channel is woken.
  */
 export async function markUncertain(
   db: Db,

@@ -126,7 +126,7 @@ export async function cancelUnsent(tx: Tx, organisationId: string, channelId: st
   await wakeSuspect(tx) // one of them may have been what the next one waited for
 }
 
-/** Send what was held on a channel that is connected again: what was due within a day now, the rest at its hour. */
+/** Send what was held on a channel that is connected again: what was due within a day now, the rest at its due time. */
 export async function releaseHeld(tx: Tx, times: Times, organisationId: string, channelId: string): Promise<void> {
   await lockPosts(tx, organisationId, channelId)
   const released = await tx.execute<{ id: string; postId: string }>(sql`

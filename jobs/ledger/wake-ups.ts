@@ -15,15 +15,15 @@ export type Payloads = {
 export const DueChanged = 'punctual_due'
 
 /**
- * Wake the workers at the hour of each of `deliveryIds`. In the transaction that scheduled them, or a crash between
- * the two would leave them to the reaper. A job of the same delivery is replaced, be it stuck with a dead worker.
+ * Wake the workers at the due time of each of `deliveryIds`. Call it in the transaction that scheduled them, or a crash
+ * between the two would leave them to the reaper. A job of the same delivery is replaced, even one stuck with a dead worker.
  */
 export async function wakeAtDue(tx: Tx, deliveryIds: string[]): Promise<void> {
   if (deliveryIds.length === 0) return
   await wakeWhere(tx, sql`d.id = any(${sql.param(deliveryIds)}::uuid[])`)
 }
 
-/** Wake the heads of these channels, where anything is or will be due: whoever was going down them goes no further. */
+/** Wake the heads of these channels, where anything is or will be due. The worker that was going down them has stopped. */
 export async function wakeChannels(tx: Tx, channelIds: string[]): Promise<void> {
   if (channelIds.length === 0) return
   await wakeWhere(
@@ -41,7 +41,7 @@ export async function wakeSuspect(tx: Tx): Promise<void> {
   )
 }
 
-/** Have a delivery of which nobody knows whether it is out looked for when its `look_at` comes. */
+/** Wake the look for deliveries with an unknown outcome, when their `look_at` comes. */
 export async function wakeLook(tx: Tx, deliveryIds: string[]): Promise<void> {
   if (deliveryIds.length === 0) return
   await tx.execute(sql`
@@ -56,14 +56,14 @@ export async function callWebhooks(tx: Tx, webhookIds: string[]): Promise<void> 
   if (webhookIds.length > 0) await wakeWebhooksAt(tx, webhookIds, sql`coalesce(w.not_before, now())`)
 }
 
-/** Have them told of the first that waits, at its hour; not before a call that is under way must be over: its maker goes on by itself. */
+/** Wake the webhooks when their first waiting delivery is due. Not before a call that is under way must be over: that caller goes on by itself. */
 export async function wakeWebhooks(tx: Tx, webhookIds: string[]): Promise<void> {
   const next = sql`(select min(d.next_attempt_at) from webhook_deliveries d where d.webhook_id = w.id and d.state = 'pending')`
   const busy = sql`(select max(d.lease_until) from webhook_deliveries d where d.webhook_id = w.id and d.lease_until is not null)`
   const at = sql`case when ${next} is not null then greatest(${next}, ${busy}, w.not_before) end`
   if (webhookIds.length === 0) return
   await tx.transaction(async (tx) => {
-    // Whoever has one called again locks it: that must be read here, or the later hour would take the place of theirs.
+    // A transaction that calls a webhook again locks it: we must read that one, or our later time would replace theirs.
     await tx.execute(sql`
       select from webhooks where id = any(${sql.param(webhookIds)}::uuid[]) order by id for no key update`)
     await wakeWebhooksAt(tx, webhookIds, at)

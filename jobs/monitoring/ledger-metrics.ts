@@ -103,8 +103,8 @@ function reading(db: Db, log: Logger): () => Promise<Figures | null> {
 
 const CountAtMost = 100_000 // after a long standstill; more would take longer than it is worth
 
-// Each part goes by a partial index, so a million posts that wait for their hour cost nothing. No parameters: the
-// statement is planned for what the tables hold now.
+// Each part uses a partial index, so a million posts that are not yet due cost nothing. No parameters: the statement is
+// planned for what the tables hold now.
 async function readLedger(db: Db): Promise<Figures> {
   const [read] = await db.execute<Figures>(sql`
     with waiting as (

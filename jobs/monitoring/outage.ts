@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { isDatabaseAway } from '../../db/client.ts'
 import { startupSentence } from '../../db/startup-error.ts'
 
-/** The database is away, or is not: one line of the log at each change, whoever in the process notices it first. */
+/** Logs one line when the database goes away, and one when it is back, no matter which part of the process notices first. */
 export class Outage {
   readonly #log: Logger
   #since: number | null = null

@@ -6,7 +6,7 @@ export class Tally {
   #lateMs: number[] = []
   #failed = 0
 
-  /** A delivery went out, `lateMs` after its hour. */
+  /** A delivery went out, `lateMs` after its due time. */
   published(lateMs: number): void {
     this.#lateMs.push(lateMs)
   }

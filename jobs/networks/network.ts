@@ -48,10 +48,10 @@ export type Sought = {
 /** A post of the same channel that is recorded: when it was sent, and when that was known. */
 export type Recorded = { sentAt: Date; recordedAt: Date }
 
-/** `isUnderWay`: it is being sent right now, and soon more is known. */
+/** `isUnderWay`: it is being sent right now, and we will know more soon. */
 export type Other = { prepared: unknown; isUnderWay: boolean }
 
-/** A complete reading that neither shows the post nor proves it absent. `url` is of a post that may be it. */
+/** A complete reading that neither shows the post nor proves that it is absent. `url` is of a post that it may be. */
 export class Unclear {
   readonly message: string
   readonly url: string | null
@@ -160,15 +160,15 @@ export type Network = {
   find?: (sought: Sought, session: Session) => Promise<Publication | Unclear | null>
   /** What the channel's account takes now, where the network says so; null where it says nothing. Throws when it cannot be asked. */
   limits?: (session: Session) => Promise<ChannelLimits | null>
-  /** A new credential for one that was refused; throws PublishError `reconnect` when there is none to be had. */
+  /** A new credential for one that was refused; throws PublishError `reconnect` when we can't get one. */
   refresh?: (credential: Credential, session: Omit<Session, 'credential'>) => Promise<Credential>
-  /** How a credential that is of no more use is ended at the network. Absent: there is nothing to be ended. */
+  /** How we revoke a credential that is no longer needed. Absent: there is nothing to revoke. */
   revoking?: Revoking
 }
 
 /**
- * `isSame`: what ends one of the two ends the other. `revoke` comes back when the credential is ended, be it long since. It
- * throws PublishError `refused` when it never will be; any other error may pass. The message names the server.
+ * `isSame`: revoking one of the two revokes the other. `revoke` returns when the credential is revoked, also if it was long
+ * before. It throws PublishError `refused` if it never will be; other errors may pass. The message names the server.
  */
 export type Revoking = {
   isSame: (one: Credential, other: Credential) => boolean
@@ -185,7 +185,7 @@ export function serverOf({ remoteAccount }: { remoteAccount: string }, network: 
   return network ? serverName(network, remoteAccount) : null
 }
 
-/** What became of an attempt, in the four words of docs/networks.md. */
+/** The result of a failed attempt, in the four words of docs/networks.md. */
 export type Verdict = 'later' | 'refused' | 'reconnect' | 'unknown'
 
 /** Thrown by a network: the verdict, the sentence that the person reads, and what they can do. */

@@ -14,8 +14,8 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 /**
  * The length of `text` in the rule's own unit: code points (Mastodon) or grapheme clusters (Bluesky).
  *
- * No server of this kind counts more. So a link is shortened only where it is one for certain; and of a server that nobody
- * knows (`urlsCountAs` without `shortensUrls`) UTF-16 units count, as some count them (Iceshrimp.NET).
+ * No server of this kind counts more. So a link is shortened only where it surely is one. For a server that we don't know
+ * (`urlsCountAs` without `shortensUrls`) UTF-16 units count, since some count them (Iceshrimp.NET).
  */
 export function lengthOf(rule: TextRule, text: string): number {
   const { urlsCountAs, shortensUrls = false } = rule

@@ -24,7 +24,7 @@ const sentences = {
 }
 export type OutboundFault = keyof typeof sentences
 
-/** `sent`: a byte of the request may have left. The message may be shown to whoever chose the address. */
+/** `sent`: a byte of the request may have left. The message may be shown to the person who chose the address. */
 export class OutboundError extends Error {
   readonly kind: OutboundFault
   readonly sent: boolean

@@ -60,8 +60,8 @@ export class Dispatch<C extends object> {
   }
 
   /**
-   * Turn to as many of these as there are places for, and leave the rest to whoever was woken for it. Returns how many. Of a
-   * network of which something waits already, none.
+   * Start as many of these as there are places for, and leave the rest to the worker that was woken for it. Returns how many.
+   * None for a network that already has something waiting.
    */
   offer(due: Waiting[]): number {
     const room = new Map<string, number>()

@@ -15,7 +15,7 @@ const InternalFailuresAtMost = 5
 /** An attempt that failed. `intended`: from there on, what is not known to have failed may be out there. */
 export type Failed = { kind: 'failed'; error: unknown; intended: boolean; channel: Claimed }
 
-/** Write down what becomes of a delivery whose attempt failed. Returns how the attempt ended. */
+/** Record what a failed attempt does to its delivery. Returns how the attempt ended. */
 export async function settleFailed(deps: Deps, failed: Failed): Promise<Ending> {
   const { error, intended, channel } = failed
   const verdict = verdictOf(error, intended, serverOf(deps, channel))
@@ -63,7 +63,7 @@ function verdictOf(error: unknown, intended: boolean, server: string): PublishEr
   return new PublishError('later', 'Something went wrong on our side.', { code: 'internal', cause: error })
 }
 
-/** What nobody knows the outcome of was no post: an upload at the most. */
+/** Nothing but an upload had been sent: an unknown outcome is then a failure that may pass. */
 function notSent(error: PublishError): PublishError {
   if (error.verdict !== 'unknown') return error
   const { message, status, reply } = error

@@ -13,7 +13,7 @@ export type SealedChannel = {
   credentialVersion: number
 }
 
-/** Count a post that was recorded `lateMs` after its hour. */
+/** Count a post that was recorded `lateMs` after its due time. */
 export function notePublished({ tally, metrics }: Deps, network: string, lateMs: number): void {
   tally.published(lateMs)
   metrics.published(network, lateMs)

@@ -16,7 +16,7 @@ export type Gate = { closed: boolean; claimed: Set<string>; sending: Set<string>
 /** What is written down for many deliveries at once (jobs/publish/batch.ts). */
 export type Ledger = {
   intend: (intent: Intent) => Promise<boolean>
-  /** How long after its hour it was recorded, in milliseconds; null when it already was. */
+  /** How long after its due time it was recorded, in milliseconds; null when it already was. */
   recordPublished: (answer: Answer) => Promise<number | null>
 }
 
@@ -40,7 +40,7 @@ export function openLedger({ db, times }: Pick<Deps, 'db' | 'times'>): Ledger {
   }
 }
 
-/** Send one claimed delivery and write down what became of it. Whatever goes wrong is a verdict, never an exception. */
+/** Send one claimed delivery and record the outcome. An error is a verdict, never an exception. */
 export async function deliver(deps: Deps, ledger: Ledger, gate: Gate, claimed: Claimed): Promise<void> {
   const log = deps.log.child({
     organisation: claimed.organisationId,
@@ -164,7 +164,7 @@ function refuseIfGone(error: unknown): never {
   throw new PublishError('refused', 'A file of this post is gone.', more)
 }
 
-/** The channel with a new credential; null when there is none to be had; `error` when that may pass. */
+/** The delivery with a new credential; null if the network gives none; `error` if that may pass. */
 async function tryRefresh(deps: Deps, channel: Claimed): Promise<Claimed | { error: PublishError } | null> {
   try {
     return await refreshed(deps, networkOf(deps, channel), channel)

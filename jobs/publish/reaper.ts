@@ -114,8 +114,8 @@ async function wakeTaken(tx: Tx, taken: Taken[]): Promise<void> {
   await wakeSuspect(tx)
 }
 
-// One whose lease is over and whose lock is free is left to the next look: it is dead then, which must count as a crash,
-// or a post that ends each worker would be tried for ever where workers are started again after their leases.
+// One whose lease is over and whose lock is free is left to the next tick: its owner is dead then, which must count as a
+// crash. Or a post that ends each worker would be tried without end where workers start again after their leases.
 const isAbandoned = (dead: string[], times: Times) => sql`
   (d.lease_owner = any(${sql.param(dead)}::text[])
     or (d.lease_until < now() and ${isPastGrace(times)} and not ${isGone(sql`d.lease_owner`)}))`

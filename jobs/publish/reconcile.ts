@@ -49,7 +49,7 @@ export type Looking = SealedChannel & {
 export type Finding =
   | { kind: 'found'; publication: Publication }
   | { kind: 'absent' }
-  | { kind: 'unclear'; error: DeliveryError } // neither: what is there may be it
+  | { kind: 'unclear'; error: DeliveryError } // neither: a post that is there may be this one
   | { kind: 'repeat' } // a keyed network: the same again is the same post
   | { kind: 'unreadable'; error: unknown } // may pass
   | { kind: 'unknowable'; error: DeliveryError }
@@ -79,7 +79,7 @@ export async function beginLooks(
   return new Map([...rows].map((row) => [row.id, { ...row, intendedAt: new Date(row.intendedAt) }]))
 }
 
-/** Find out what became of a send that nobody knows the outcome of, and write it down. What fails is looked for again. */
+/** Find out whether an uncertain delivery is out, and record it. A look that fails is repeated later. */
 export async function look(deps: Deps, looking: Looking): Promise<void> {
   const { organisationId: organisation, postId: post, id: delivery, attemptNo: attempt } = looking
   const log = deps.log.child({ organisation, post, delivery, attempt })
@@ -181,8 +181,8 @@ async function recordedOf(db: Db, looking: Looking, remoteIds: string[]): Promis
   )
 }
 
-// One that a person is asked about is still open: what they are shown must not be recorded for another meanwhile. And of one
-// that they called published, or cancelled, nobody knows which status it is: it may be the one that is seen.
+// One that a person must decide on is still open: what they are shown must not be recorded for another meanwhile. And of one
+// that they resolved as published, or cancelled, we don't know which status it is: it may be the one that we see.
 async function othersOf({ db, times }: Deps, looking: Looking): Promise<Other[] | null> {
   const rows = await db.execute<{ prepared: string; isUnderWay: boolean }>(sql`
     select d.prepared, d.state = 'sending' as "isUnderWay"

@@ -197,9 +197,9 @@ async function settle({ db, times }: Deps, due: Due, call: Call): Promise<void> 
   const next = sql`case when ${call.error === null} then null when ${isAskedAgain} then next_attempt_at else ${wait} end`
   const failed = sql`case when ${isAskedAgain} or ${waitMs !== undefined} then 'pending' else 'failed' end`
   await db.transaction(async (tx) => {
-    // Before the delivery, as whoever switches it off or deletes it does.
+    // Before the delivery, in the order of those who switch it off or delete it.
     await tx.execute(sql`select from webhooks where id = ${due.webhookId} for no key update`)
-    // One whose lease went to somebody else meanwhile is theirs; that it was received is worth knowing whoever says so.
+    // A delivery whose lease went to another worker is theirs. But that it was received is recorded from anyone.
     const settled = await tx.execute(sql`
       update webhook_deliveries set
         state = (${call.error === null ? 'delivered' : failed})::webhook_delivery_state, next_attempt_at = ${next},

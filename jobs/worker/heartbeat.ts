@@ -9,7 +9,7 @@ const AnnounceWaitMs = 2000
 const GoodbyeMs = 5000 // a connection that is dead hears none
 const AgainMs = 50 // a lock that was lost is asked for as often: others take its owner for dead within a second
 
-/** A worker's sign of life, on a connection of its own. */
+/** A worker's heartbeat, on a connection of its own. */
 export type Life = {
   begin: (owner: string, concurrency: number) => Promise<void>
   /** Be seen, and do `work` on the same connection. */

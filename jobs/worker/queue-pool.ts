@@ -37,7 +37,7 @@ function releaseOnce(pool: Pool): void {
 type Ask = (query: unknown, ...more: unknown[]) => Promise<unknown>
 
 // graphile-worker ends itself at the first deadlock that it loses while it writes down which jobs ended (https://github.com/graphile/worker/issues/636).
-// Whoever wakes several channels locks their jobs as well. The loser of a deadlock has changed nothing: the same again.
+// A transaction that wakes several channels locks their jobs as well. The loser of a deadlock has changed nothing: we ask again.
 function endAgainAfterDeadlock(client: PoolClient): void {
   const ask = client.query.bind(client) as Ask
   const again: Ask = (query, ...more) =>

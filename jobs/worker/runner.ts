@@ -27,7 +27,7 @@ export async function runTasks(
     ready.catch(() => {}) // heard below
     for (const [name, task] of Object.entries(tasks(owner)))
       taskList[name] = async (payload, helpers) => {
-        await ready // nothing is claimed before our sign of life is up
+        await ready // nothing is claimed before our heartbeat is up
         await task?.(payload, helpers)
       }
   })

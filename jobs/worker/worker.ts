@@ -35,7 +35,7 @@ export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & {
 }
 
 /**
- * Why a worker can do nothing more, and what then: another one in its place when it has only lost its sign of life, or
+ * Why a worker can do nothing more, and what happens then: another one in its place if it has only lost its heartbeat, or
  * the end of the process.
  */
 export type End = { reason: string; code: 0 | 1; next: 'another' | 'exit' }
@@ -217,8 +217,8 @@ async function leaveLate({ db, times, log }: Deps, channelId: string): Promise<v
   }
 }
 
-// A queue whose connections are ended while it ends may hang for ever (seen with graphile-worker 0.18.0): another one is begun.
-// A database that is away says nothing of this worker: the canary counts again once it can be sent.
+// A queue whose connections are ended while it stops may hang without end (seen with graphile-worker 0.18.0): another one is
+// started. A database that is away proves nothing about this worker: the canary counts again once it can be sent.
 async function sendCanary({ db, owner, times }: Deps, heard: Heard, onHung: (end: End) => void): Promise<void> {
   if (heard.unanswered * times.canaryMs >= times.canaryWithinMs)
     onHung({ reason: 'the queue hangs: it ran no job of this worker', code: 1, next: 'another' })
@@ -264,7 +264,7 @@ function healthOf({ prober, times }: WorkerOptions, heard: Heard, gate: Gate): H
   return {
     notLive: () => {
       const { liveWithinMs, canaryWithinMs } = times
-      if (prober.answers() === 'silent') return null // a start anew mends no frozen database
+      if (prober.answers() === 'silent') return null // a restart does not fix a frozen database
       if (Date.now() - heard.reaperAt > liveWithinMs) return `no reaper tick was tried for ${liveWithinMs / 1000} s`
       if (Date.now() - heard.canaryAt > canaryWithinMs)
         return `no job of its own was run for ${canaryWithinMs / 1000} s`

@@ -163,7 +163,7 @@ function channelPiece(
       and ${filters(list, of, part, status)} ${ordered(list, of)}) of_channel)`
 }
 
-// True if there is no such row. Checked for each candidate: `not exists` may be planned as a join that reads them all.
+// True if there is no row. Checked for each candidate: `not exists` may be planned as a join that reads them all.
 function none(rows: SQL): SQL {
   return sql`(select true from ${rows} limit 1) is null`
 }
