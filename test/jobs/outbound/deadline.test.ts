@@ -43,7 +43,6 @@ test.each([
 
   const error = await failure(outbound().beginningWithin(250).post(`https://127.0.0.1:${port}/`, { body: 'x' }))
 
-  vi.restoreAllMocks()
   expect(error).toMatchObject({ kind: 'deadline', sent: false })
   await until(() => expect(connections[0]?.destroyed).toBe(true))
   expect(received).toHaveLength(0)

@@ -5,7 +5,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { gzipSync } from 'node:zlib'
-import { afterEach, expect, vi } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import { createOutbound, OutboundError, type OutboundOptions } from '../../../jobs/outbound/outbound.ts'
 
 // Servers on loopback, each as ill-behaved as its test wants, and what calls them. All end with their test.
@@ -14,15 +14,9 @@ import { createOutbound, OutboundError, type OutboundOptions } from '../../../jo
 export const pem = readFileSync(new URL('./tls.pem', import.meta.url), 'utf8')
 setDefaultCACertificates([...getCACertificates(), pem])
 
-const ends: (() => unknown)[] = []
-afterEach(async () => {
-  vi.useRealTimers()
-  for (const end of ends.splice(0).reverse()) await end()
-})
-
 export function outbound(options: Partial<OutboundOptions> = {}) {
   const made = createOutbound({ allow: ['127.0.0.0/8'], ...options })
-  ends.push(made.close)
+  onTestFinished(made.close)
   return made
 }
 
@@ -42,9 +36,9 @@ export async function listening(server: Server, host = '127.0.0.1', port = 0) {
   await once(server, 'listening')
   const stop = () => {
     for (const socket of connections) socket.destroy()
-    return new Promise((resolve) => server.close(resolve))
+    return new Promise<void>((resolve) => server.close(() => resolve()))
   }
-  ends.push(stop)
+  onTestFinished(stop)
   const own = (server.address() as AddressInfo).port
   return { port: own, origin: `http://${host}:${own}`, connections, stop }
 }
