@@ -33,81 +33,100 @@ type Watched = {
 }
 
 /**
- * Ask the database each second whether it answers, on a connection of this prober's own: a pool whose connections hang
- * says nothing of the database, nor the other way round. A connection that does not answer is replaced by a fresh one.
+ * Ask the database each second whether it answers, on a connection of its own: a pool whose connections hang proves nothing
+ * about the database, nor the other way round. A connection that does not answer is replaced by a new one.
  */
-export function startProber(url: string, { stuckForMs, onStuck, times = proberTimes }: Watched): Prober {
-  const open = (bounds: Bounds) => connect(url, { connections: 1, name: 'probe', bounds })
-  const halt = new AbortController()
-  let connection = open(brief)
-  let questions: Connection | null = null
-  let state: Answering = 'yes' // the process has just connected to it
-  let answeringSince = performance.now()
-  let answeredAt = answeringSince
-  let wasStuck = false
+export function startProber(url: string, watched: Watched): Prober {
+  return new ConnectionProber(url, watched)
+}
 
-  /** Whether it answered. */
-  async function probe(): Promise<boolean> {
-    // In small steps: what passes while this process itself stands still is no silence of the database.
-    let stepsLeft = times.answerMs / StepMs
-    const silence = setInterval(() => {
-      if (--stepsLeft <= 0) state = 'silent'
-    }, StepMs)
-    try {
-      await within(times.replaceMs, connection.db.execute(sql`select 1`))
-      answeredAt = performance.now()
-      if (state !== 'yes') answeringSince = performance.now()
-      state = 'yes'
-      return true
-    } catch (error) {
-      if (error instanceof TooLate) {
-        forget(connection)
-        connection = open(brief)
-      } else state = 'unreachable'
-      return false
-    } finally {
-      clearInterval(silence)
-    }
+class ConnectionProber implements Prober {
+  readonly #open: (bounds: Bounds) => Connection
+  readonly #watched: Required<Watched>
+  readonly #halt = new AbortController()
+  readonly #probing: Promise<void>
+  #connection: Connection
+  #questions: Connection | null = null
+  #state: Answering = 'yes' // the process has just connected to it
+  #answeringSince = performance.now()
+  #answeredAt = performance.now()
+
+  constructor(url: string, watched: Watched) {
+    this.#open = (bounds) => connect(url, { connections: 1, name: 'probe', bounds })
+    this.#watched = { times: proberTimes, ...watched }
+    this.#connection = this.#open(brief)
+    this.#probing = this.#probeOften()
   }
 
-  async function ask<T>(question: (db: Db) => Promise<T>): Promise<T> {
-    questions ??= open(asking)
-    const asked = questions
+  answers(): Answering {
+    return this.#state
+  }
+
+  answeredAt(): number {
+    return this.#answeredAt
+  }
+
+  async ask<T>(question: (db: Db) => Promise<T>): Promise<T> {
+    this.#questions ??= this.#open(asking)
+    const asked = this.#questions
     try {
-      return await within(times.answerMs, question(asked.db))
+      return await within(this.#watched.times.answerMs, question(asked.db))
     } catch (error) {
       if (error instanceof TooLate) {
         forget(asked)
-        questions = null
+        this.#questions = null
       }
       throw error
     }
   }
 
-  const probing = (async () => {
-    while (!halt.signal.aborted) {
-      const isAnswered = await probe()
-      const stuckMs = Math.min(stuckForMs(), performance.now() - answeringSince)
+  async end(): Promise<void> {
+    this.#halt.abort()
+    await Promise.race([this.#probing, sleep(this.#watched.times.answerMs, undefined, { ref: false })])
+    await Promise.all([this.#connection.end(), this.#questions?.end()])
+  }
+
+  async #probeOften(): Promise<void> {
+    const { times, stuckForMs, onStuck } = this.#watched
+    let wasStuck = false
+    while (!this.#halt.signal.aborted) {
+      const isAnswered = await this.#probe()
+      const stuckMs = Math.min(stuckForMs(), performance.now() - this.#answeringSince)
       const isStuck = isAnswered && stuckMs > times.stuckMs
       if (isStuck && wasStuck) return onStuck() // twice: this process may have stood still, with all answers yet to be read
       wasStuck = isStuck
-      await sleep(times.everyMs, undefined, { ref: false, signal: halt.signal }).catch(() => {})
+      await sleep(times.everyMs, undefined, { ref: false, signal: this.#halt.signal }).catch(() => {})
     }
-  })()
-  return {
-    answers: () => state,
-    answeredAt: () => answeredAt,
-    ask,
-    async end() {
-      halt.abort()
-      await Promise.race([probing, sleep(times.answerMs, undefined, { ref: false })])
-      await Promise.all([connection.end(), questions?.end()])
-    },
+  }
+
+  /** Whether the database answered. */
+  async #probe(): Promise<boolean> {
+    const { times } = this.#watched
+    // In small steps: while this process itself stands still, the database is not silent.
+    let stepsLeft = times.answerMs / StepMs
+    const silence = setInterval(() => {
+      if (--stepsLeft <= 0) this.#state = 'silent'
+    }, StepMs)
+    try {
+      await within(times.replaceMs, this.#connection.db.execute(sql`select 1`))
+      this.#answeredAt = performance.now()
+      if (this.#state !== 'yes') this.#answeringSince = this.#answeredAt
+      this.#state = 'yes'
+      return true
+    } catch (error) {
+      if (error instanceof TooLate) {
+        forget(this.#connection)
+        this.#connection = this.#open(brief)
+      } else this.#state = 'unreachable'
+      return false
+    } finally {
+      clearInterval(silence)
+    }
   }
 }
 
 function forget(connection: Connection): void {
-  connection.end().catch(() => {}) // its last words are of no use
+  connection.end().catch(() => {}) // its last answer is not needed
 }
 
 /** An answer that took longer than it may. */
@@ -120,6 +139,6 @@ async function within<T>(ms: number, asked: PromiseLike<T>): Promise<T> {
     throw new TooLate(`The database did not answer within ${ms} ms.`)
   })
   late.catch(() => {}) // aborted, or heard below
-  answer.catch(() => {}) // it may fail when nobody listens any more
+  answer.catch(() => {}) // it may fail after we stopped to listen
   return Promise.race([answer, late]).finally(() => over.abort())
 }

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
 import { connect, type Db, isDatabaseAway } from '../db/client.ts'
 import { InstallationError, joinInstallation } from '../db/embedded/installation.ts'
 import { type Env, readEnv } from '../db/env.ts'
@@ -53,8 +54,38 @@ export async function run({
     process.exit(1)
   }
   const asked = askedToStop(leave) // before anything is claimed
-  // A stop waits for what is being sent, and never for a database that says nothing: what is not written down is found out.
+  // A stop waits for what is being sent, but not for a database that does not answer: the next worker finds out the outcomes.
   void asked.then(() => setTimeout(leave, times.stopAtMostMs))
+  const { options, close } = await open({ env, networks, times, at, log }, leave)
+  let worker: Worker | null = null
+  const health = {
+    notLive: () => worker?.health.notLive() ?? null,
+    notReady: () => (worker ? worker.health.notReady() : 'starting'),
+  }
+  const place = placeForOperators('WORKER_PORT', env.workerPort, env.host)
+  const server = await serveHealth(place, health, options.metrics.registry) // first: a worker that can't open its port claims nothing
+  announceDiskErrors(leave)
+  for (let start = startedFirst; ; start = startedAgain) {
+    const started = await Promise.race([start(options), asked])
+    if ('reason' in started) process.exit(0) // nothing is under way
+    worker = started
+    const { owner } = worker
+    announce = () => announceEnd(options.databaseUrl, owner, LastWordsMs)
+    log.info({ owner, pid: process.pid, host: hostname(), health: server.address() }, 'worker runs')
+    const { reason, code, next } = await Promise.race([worker.ended, asked])
+    log.info({ reason }, 'worker stops')
+    await worker.stop().catch((error: unknown) => log.error({ err: error }, 'the stop was not clean'))
+    if (next === 'another') continue
+    await close()
+    process.exit(code)
+  }
+}
+
+/** What every worker of this process uses, checked before the first one starts. */
+async function open(
+  { env, networks, times, at, log }: Required<RunOptions> & { log: Logger },
+  leave: () => Promise<void>,
+): Promise<{ options: WorkerOptions; close: () => Promise<unknown> }> {
   const { databaseUrl, secretKeys } = await joinInstallation(env)
   const connections = env.databaseConnections
   const { db, underWay, stuckForMs, end } = connect(databaseUrl, { connections, name: 'worker' })
@@ -63,68 +94,51 @@ export async function run({
   await checkDatabase(db, secretKeys, log)
   const files = await openFiles(env)
   await requireWritable(files, env, log)
-  const outbound = createOutbound({ allow: env.outboundAllow })
   const offered = networks({ db, appUrl: env.appUrl, plcUrl: env.blueskyPlcUrl })
-  const metrics = workerMetrics({ db, underWay, connections, log }, Object.keys(offered))
-  const refreshing = connect(databaseUrl, { connections: 2, name: 'refresh' }) // slow ones wait for each other alone
   const onStuck = () => {
     log.fatal(StuckSentence)
     void leave()
   }
+  const outbound = createOutbound({ allow: env.outboundAllow })
+  const refreshing = connect(databaseUrl, { connections: 2, name: 'refresh' }) // a slow refresh only delays other refreshes
   const prober = startProber(databaseUrl, { stuckForMs, onStuck })
   const options = {
-    prober,
+    db,
     refreshing: refreshing.db,
-    outage: new Outage(log),
-    ...{ db, databaseUrl, times, outbound, metrics, log, at, ring: secretKeys, appUrl: env.appUrl },
-    concurrency: env.workerConcurrency,
-    networks: offered,
+    databaseUrl,
+    prober,
     files,
+    outbound,
+    networks: offered,
+    concurrency: env.workerConcurrency,
+    ring: secretKeys,
+    appUrl: env.appUrl,
+    metrics: workerMetrics({ db, underWay, connections, log }, Object.keys(offered)),
+    outage: new Outage(log),
+    log,
+    times,
+    at,
   }
-  let worker: Worker | null = null
-  const health = {
-    notLive: () => worker?.health.notLive() ?? null,
-    notReady: () => (worker ? worker.health.notReady() : 'starting'),
-  }
-  const place = placeForOperators('WORKER_PORT', env.workerPort, env.host)
-  const server = await serveHealth(place, health, metrics.registry) // first: a worker that can't open its port claims nothing
-  const first = await Promise.race([startedFirst(options), asked])
-  if ('reason' in first) process.exit(0) // nothing is under way
-  worker = first
-  announceDiskErrors(leave)
-  for (;;) {
-    const { owner } = worker
-    announce = () => announceEnd(databaseUrl, owner, LastWordsMs)
-    log.info({ owner, pid: process.pid, host: hostname(), health: server.address() }, 'worker runs')
-    const { reason, code, next } = await Promise.race([worker.ended, asked])
-    log.info({ reason }, 'worker stops')
-    await worker.stop().catch((error: unknown) => log.error({ err: error }, 'the stop was not clean'))
-    if (next === 'exit') {
-      await Promise.all([outbound.close(), prober.end(), refreshing.end(), end()])
-      process.exit(code)
-    }
-    const anew = await Promise.race([startedAnew(options), asked])
-    if ('reason' in anew) process.exit(0) // nothing is under way
-    worker = anew
-  }
+  return { options, close: () => Promise.all([outbound.close(), prober.end(), refreshing.end(), end()]) }
 }
 
-// The database has just answered. One that finds it restored ends its own connections too (jobs/ledger/restore.ts), and goes on with new ones.
+// The database has just answered. A worker that finds it restored ends its own connections too (jobs/ledger/restore.ts),
+// and starts again with new ones.
 function startedFirst(options: WorkerOptions): Promise<Worker> {
   return startWorker(options).catch((error: unknown) => {
     if (!isDatabaseAway(error)) throw error
-    return startedAnew(options)
+    return startedAgain(options)
   })
 }
 
-/** Another worker, as soon as the database is there: until then there is nothing that could be done. */
-async function startedAnew(options: WorkerOptions): Promise<Worker> {
+/** Start another worker as soon as the database is there. */
+async function startedAgain(options: WorkerOptions): Promise<Worker> {
   for (;;) {
     try {
       return await startWorker(options)
     } catch (error) {
       if (!options.outage.hasBegunWith(error))
-        options.log.warn({ err: error }, 'a worker could not be started; it is tried again')
+        options.log.warn({ err: error }, 'a worker could not be started: we try again')
       await sleep(options.times.reaperMs)
     }
   }

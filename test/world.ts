@@ -3,7 +3,7 @@ import type { Db } from '../db/client.ts'
 import { attempts, deliveries } from '../db/schema/ledger.ts'
 import { times } from '../jobs/durations.ts'
 import { claimHeads, putAside } from '../jobs/ledger/claim.ts'
-import { type Claimed, intend } from '../jobs/ledger/ledger.ts'
+import { type ClaimedDelivery, intend } from '../jobs/ledger/ledger.ts'
 import { aChannel, aDelivery, anOrganisation } from './builders.ts'
 import { testDatabase } from './postgres/database.ts'
 import { type Started, startWorker, testSite, until, type WorkerWay } from './processes.ts'
@@ -107,7 +107,7 @@ export function attemptsOf(db: Db, deliveryId: string) {
 }
 
 /** Claim the head of the channel that a delivery is on, as a worker of that owner would; null when there is none to be had. */
-export async function claimOne(db: Db, owner: string, deliveryId: string): Promise<Claimed | null> {
+export async function claimOne(db: Db, owner: string, deliveryId: string): Promise<ClaimedDelivery | null> {
   const { channelId } = await deliveryOf(db, deliveryId)
   for (;;) {
     const claim = (await claimHeads(db, times, owner, [channelId])).get(channelId)!
@@ -118,7 +118,7 @@ export async function claimOne(db: Db, owner: string, deliveryId: string): Promi
 }
 
 /** Write down that one is about to be sent. */
-export async function intendOne(db: Db, claimed: Claimed, prepared: string): Promise<boolean> {
-  const [intended] = await intend(db, times, [{ claimed, prepared }])
+export async function intendOne(db: Db, delivery: ClaimedDelivery, prepared: string): Promise<boolean> {
+  const [intended] = await intend(db, times, [{ delivery, prepared }])
   return intended!
 }

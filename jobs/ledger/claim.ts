@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../db/client.ts'
 import { errorOf, heldError } from '../delivery-errors.ts'
 import type { Times } from '../durations.ts'
 import { emit } from './events.ts'
-import { type Claimed, json, ms, preparedCleared } from './ledger.ts'
+import { type ClaimedDelivery, json, ms, preparedCleared } from './ledger.ts'
 import { isStopped, isSuspended } from './pause.ts'
 import { underWayOn } from './under-way.ts'
 
@@ -24,7 +24,7 @@ export type Late = { lateOn: string }
 export type NotClaimed = 'locked' | 'elsewhere' | 'full' | 'nothing'
 
 /** What a claim found on a channel: a delivery under this worker's lease, something too late, or why there is neither. */
-export type Claim = Claimed | Late | NotClaimed
+export type Claim = ClaimedDelivery | Late | NotClaimed
 
 /**
  * Claim the oldest due delivery of each channel in the order (due_at, id), unless one of the channel is claimed or
@@ -63,11 +63,11 @@ function withoutLock({ underWay }: Seen): Claim {
 }
 
 function claimOf(row: Row): Claim {
-  const { isLate, isChosen, isElsewhere, ...claimed } = row
-  if (claimed.id) return { ...claimed, id: claimed.id }
+  const { isLate, isChosen, isElsewhere, ...delivery } = row
+  if (delivery.id) return { ...delivery, id: delivery.id }
   if (isLate) return { lateOn: row.channelId }
   if (isChosen) return 'locked' // changed by somebody meanwhile
-  if (isChosen === false) return claimed.isSuspect ? 'nothing' : 'full'
+  if (isChosen === false) return delivery.isSuspect ? 'nothing' : 'full'
   return isElsewhere ? 'elsewhere' : 'nothing'
 }
 
@@ -120,7 +120,7 @@ async function lockChannels(tx: Tx, owner: string, channelIds: string[]): Promis
   return [...rows]
 }
 
-type Row = Omit<Claimed, 'id'> & {
+type Row = Omit<ClaimedDelivery, 'id'> & {
   id: string | null
   isSuspect: boolean
   isChosen: boolean | null // null: nothing is due

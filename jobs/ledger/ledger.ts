@@ -5,19 +5,19 @@ import type { Times } from '../durations.ts'
 import { emitAll, type TheirPost } from './events.ts'
 import { isStopped, isSuspended } from './pause.ts'
 
-// The state machine of deliveries, as the worker moves it: one SQL statement a transition, its guard in the WHERE, the
-// database's clock only. Claiming is in claim.ts, how an attempt ends in settle.ts, what a person orders in orders.ts, what
-// looking for a post finds in reconcile.ts, what a dead worker left in reaper.ts. Locks are taken in one order everywhere:
-// channel, post, deliveries by id.
+// The state machine of deliveries, as the worker moves it: one SQL statement a transition, its guard in the WHERE, only the
+// database's clock. A claim is in claim.ts, how an attempt ends in settle.ts, what a person does in user-actions.ts, what a
+// reading finds in publish/findings.ts, what a dead worker left in publish/reaper.ts. Locks are taken in one order
+// everywhere: channel, post, deliveries by id.
 
 /** A delivery under this worker's lease, with what is needed to send it. */
-export type Claimed = {
+export type ClaimedDelivery = {
   id: string
   organisationId: string
   postId: string
   channelId: string
   publishKey: string
-  prepared: string | null // kept from the try before when something may be out
+  prepared: string | null // kept from the previous attempt if the post may be out
   maybeOut: boolean
   backoffStep: number
   attemptNo: number
@@ -26,9 +26,19 @@ export type Claimed = {
   remoteAccount: string
   credential: Uint8Array
   credentialVersion: number
-  isSuspect: boolean // it may have ended its worker before
+  isSuspect: boolean // it may have crashed its worker before
   text: string
   media: StoredMedia[]
+}
+
+/** How log lines name a delivery and its attempt. */
+export function logFields({
+  organisationId,
+  postId,
+  id,
+  attemptNo,
+}: Pick<ClaimedDelivery, 'organisationId' | 'postId' | 'id' | 'attemptNo'>) {
+  return { organisation: organisationId, post: postId, delivery: id, attempt: attemptNo }
 }
 
 /** A file of a delivery, as it is stored. */
@@ -48,15 +58,15 @@ export type Ending = { outcome: string; message?: string | null; status?: number
 /** A duration in milliseconds as an SQL interval. */
 export const ms = (duration: number): SQL => sql`(${duration} * interval '1 millisecond')`
 
-/** Clears a delivery's lease: with it goes every right to write something negative. */
+/** Clears a delivery's lease: without it a worker may only record that the post is out. */
 export const leaseCleared = sql`lease_token = null, lease_owner = null, lease_until = null`
 
-/** `prepared` is made anew on every return, except when it may be out: then only the very same bytes may follow. */
+/** `prepared` is made again for the next attempt, unless the post may be out: then only the same bytes may follow. */
 export const preparedCleared = sql`prepared = case when maybe_out then prepared end`
 
 /**
- * Renew the leases of `owner` on what it still works on, up to the ceiling of each: 10 minutes after the claim, 30 s after
- * the intent. What it could not write the end of is left to the reaper.
+ * Renew the leases of `owner` on what it still works on, up to the limit of each: 10 minutes after the claim, 30 s after
+ * the intent. If it could not record an end, the reaper takes over.
  */
 export async function renewLeases(tx: Tx, times: Times, owner: string, deliveryIds: string[]): Promise<void> {
   if (deliveryIds.length === 0) return
@@ -70,8 +80,8 @@ export async function renewLeases(tx: Tx, times: Times, owner: string, deliveryI
 }
 
 /**
- * Give back what `owner` has claimed and not begun to send: its process stops. A send that was about to begin loses its lease.
- * Returns the channels, on which others must be woken.
+ * Release what `owner` has claimed and not begun to send: its process stops. A send that was about to begin loses its lease.
+ * Returns the channels on which other workers must be woken.
  */
 export async function releaseClaims(tx: Tx, owner: string): Promise<string[]> {
   await tx.execute(sql`
@@ -87,21 +97,21 @@ export async function releaseClaims(tx: Tx, owner: string): Promise<string[]> {
   return [...released].map(({ channelId }) => channelId)
 }
 
-/** A delivery that is about to be sent, and what of it. */
-export type Intent = { claimed: Pick<Claimed, 'id' | 'leaseToken'>; prepared: string }
+/** A delivery that is about to be sent, and its prepared request. */
+export type Intent = { delivery: Pick<ClaimedDelivery, 'id' | 'leaseToken'>; prepared: string }
 
 /**
- * Write down what is about to be sent. Must have committed before the first byte leaves. Answers for each in turn.
+ * Record what is about to be sent. Must have committed before the first byte leaves. Answers for each in order.
  *
  * False when the lease is gone or over, or the channel was paused or disconnected meanwhile, or its organisation, its network or
- * everything was stopped: then nothing may be sent.
+ * the installation was paused: then nothing may be sent.
  */
 export async function intend(db: Tx, times: Times, intents: Intent[]): Promise<boolean[]> {
   const rows = await db.execute<{ id: string }>(sql`
     with wanted as materialized (
       select * from unnest(
-        ${sql.param(intents.map(({ claimed }) => claimed.id))}::uuid[],
-        ${sql.param(intents.map(({ claimed }) => claimed.leaseToken))}::uuid[],
+        ${sql.param(intents.map(({ delivery }) => delivery.id))}::uuid[],
+        ${sql.param(intents.map(({ delivery }) => delivery.leaseToken))}::uuid[],
         ${sql.param(intents.map(({ prepared }) => prepared))}::text[]) as w (id, token, prepared)
     ), locked as materialized (
       select d.id, w.prepared from wanted w join deliveries d on d.id = w.id
@@ -120,10 +130,10 @@ export async function intend(db: Tx, times: Times, intents: Intent[]): Promise<b
     update attempts a set intended_at = now() from intended i where a.delivery_id = i.id and a.no = i.attempt_no
     returning a.delivery_id as id`)
   const intended = new Set([...rows].map(({ id }) => id))
-  return intents.map(({ claimed }) => intended.has(claimed.id))
+  return intents.map(({ delivery }) => intended.has(delivery.id))
 }
 
-/** The statement that completes an attempt, once, for the rows of the CTE `settled`. */
+/** The statement that ends an attempt, once, for the rows of the CTE `settled`. */
 export function endAttempt(settled: SQL, attemptNo: number | SQL, ending: Ending): SQL {
   const { outcome, message = null, status = null, reply = null } = ending
   return sql`
@@ -131,7 +141,7 @@ export function endAttempt(settled: SQL, attemptNo: number | SQL, ending: Ending
     from ${settled} s where a.delivery_id = s.id and a.no = ${attemptNo} and a.ended_at is null`
 }
 
-/** An error as what `deliveries.error` takes. */
+/** An error as the value of `deliveries.error`. */
 export function json(value: DeliveryError): SQL {
   return sql`${JSON.stringify(value)}::jsonb`
 }

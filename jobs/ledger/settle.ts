@@ -5,14 +5,14 @@ import { errorOf } from '../delivery-errors.ts'
 import type { Times } from '../durations.ts'
 import type { Publication } from '../networks/network.ts'
 import { emit, emitAll, emitChannelEvent } from './events.ts'
-import { type Claimed, type Ending, endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
+import { type ClaimedDelivery, type Ending, endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
 import { wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './wake-ups.ts'
 
 // How an attempt ends: the second half of the state machine that begins in ledger.ts. Each function locks the post before
 // the delivery, and emits the post's event in the same transaction.
 
 /** That a delivery is out, and how we know: the network's answer to `attemptNo`, a reading, or a person's decision. */
-export type Proof = Pick<Claimed, 'id' | 'organisationId' | 'postId' | 'attemptNo'> & {
+export type Proof = Pick<ClaimedDelivery, 'id' | 'organisationId' | 'postId' | 'attemptNo'> & {
   publication: Publication
   evidence: 'answered' | 'found' | 'person'
 }
@@ -70,48 +70,48 @@ export async function recordPublished(tx: Tx, proofs: Proof[]): Promise<Map<stri
 export async function postpone(
   db: Db,
   times: Times,
-  claimed: Claimed,
+  delivery: ClaimedDelivery,
   wait: { waitMs: number; countsAsStep: boolean; pausesChannel: boolean; error: DeliveryError | null },
   ending: Ending,
 ): Promise<void> {
   const over = sql`d.due_at < now() - ${ms(times.giveUpMs)}`
   const statement = sql`
     with channel as (
-      select id from channels where id = ${claimed.channelId} and ${wait.pausesChannel} for no key update
+      select id from channels where id = ${delivery.channelId} and ${wait.pausesChannel} for no key update
     ), paused as (
       update channels c set paused_until = greatest(c.paused_until, now() + ${ms(wait.waitMs)}) from channel where c.id = channel.id
-    ), ${lockedPost(claimed.id, channelFirst)}, settled as (
+    ), ${lockedPost(delivery.id, channelFirst)}, settled as (
       update deliveries d set
         state = case when not ${over} then 'scheduled'::delivery_state when maybe_out then 'needs_review' else 'failed' end,
         error = case when ${over} then ${json(errorOf('gave_up'))} else ${wait.error === null ? sql`d.error` : json(wait.error)} end,
         next_attempt_at = case when not ${over} then now() + ${ms(wait.waitMs)} end,
         backoff_step = backoff_step + ${wait.countsAsStep ? 1 : 0}, crash_count = ${ending.outcome === 'lost' ? sql`d.crash_count` : 0}, ${preparedCleared}, ${leaseCleared}
-      from post where d.post_id = post.id and ${isOurs(claimed)}
+      from post where d.post_id = post.id and ${isOurs(delivery)}
       returning d.id
     )
-    ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`
+    ${endAttempt(sql`settled`, delivery.attemptNo, ending)}`
   await db.transaction(async (tx) => {
     await tx.execute(statement)
-    await emit(tx, claimed.organisationId, [claimed.postId])
+    await emit(tx, delivery.organisationId, [delivery.postId])
     // At once: its worker goes on down the channel by itself.
-    if (wait.waitMs > 0) await wakeAtDue(tx, [claimed.id])
-    await wakeNextSuspect(tx, claimed)
+    if (wait.waitMs > 0) await wakeAtDue(tx, [delivery.id])
+    await wakeNextSuspect(tx, delivery)
   })
 }
 
 /** Surely not sent, and will not pass: failed, or put before a person where something may be out. */
-export async function fail(db: Db, claimed: Claimed, error: DeliveryError, ending: Ending): Promise<void> {
+export async function fail(db: Db, delivery: ClaimedDelivery, error: DeliveryError, ending: Ending): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.execute(sql`
-    with ${lockedPost(claimed.id)}, settled as (
+    with ${lockedPost(delivery.id)}, settled as (
       update deliveries d set
         state = case when maybe_out then 'needs_review'::delivery_state else 'failed' end,
         error = ${json(error)}, crash_count = 0, ${preparedCleared}, ${leaseCleared}
-      from post where d.post_id = post.id and ${isOurs(claimed)} returning d.id
+      from post where d.post_id = post.id and ${isOurs(delivery)} returning d.id
     )
-    ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`)
-    await emit(tx, claimed.organisationId, [claimed.postId])
-    await wakeNextSuspect(tx, claimed)
+    ${endAttempt(sql`settled`, delivery.attemptNo, ending)}`)
+    await emit(tx, delivery.organisationId, [delivery.postId])
+    await wakeNextSuspect(tx, delivery)
   })
 }
 
@@ -119,27 +119,27 @@ export async function fail(db: Db, claimed: Claimed, error: DeliveryError, endin
  * The network no longer accepts the credential: held, and the channel needs a person. But only while the version that was
  * refused is still the current one; refreshed or reconnected meanwhile, the delivery is simply scheduled again.
  */
-export async function hold(db: Db, claimed: Claimed, error: DeliveryError, ending: Ending): Promise<void> {
+export async function hold(db: Db, delivery: ClaimedDelivery, error: DeliveryError, ending: Ending): Promise<void> {
   await db.transaction(async (tx) => {
     const broken = await tx.execute(sql`
     with channel as (
-      select id, credential_version = ${claimed.credentialVersion} as current from channels
-      where id = ${claimed.channelId} for no key update
+      select id, credential_version = ${delivery.credentialVersion} as current from channels
+      where id = ${delivery.channelId} for no key update
     ), broken as (
       update channels c set status = 'needs_reconnect' from channel
       where c.id = channel.id and channel.current and c.status = 'active'
       returning c.id
-    ), ${lockedPost(claimed.id, channelFirst)}, settled as (
+    ), ${lockedPost(delivery.id, channelFirst)}, settled as (
       update deliveries d set
         state = case when not c.current then 'scheduled'::delivery_state when maybe_out then 'needs_review' else 'held' end,
         error = case when c.current then ${json(error)} end, crash_count = 0, ${preparedCleared}, ${leaseCleared}
-      from channel c, post where d.post_id = post.id and ${isOurs(claimed)} returning d.id
-    ), ended as (${endAttempt(sql`settled`, claimed.attemptNo, ending)})
+      from channel c, post where d.post_id = post.id and ${isOurs(delivery)} returning d.id
+    ), ended as (${endAttempt(sql`settled`, delivery.attemptNo, ending)})
     select id from broken`)
     if (broken.length > 0)
-      await emitChannelEvent(tx, claimed.organisationId, claimed.channelId, 'channel.needs_reconnect')
-    await emit(tx, claimed.organisationId, [claimed.postId])
-    await wakeNextSuspect(tx, claimed)
+      await emitChannelEvent(tx, delivery.organisationId, delivery.channelId, 'channel.needs_reconnect')
+    await emit(tx, delivery.organisationId, [delivery.postId])
+    await wakeNextSuspect(tx, delivery)
   })
 }
 
@@ -149,7 +149,7 @@ export async function hold(db: Db, claimed: Claimed, error: DeliveryError, endin
  */
 export async function markUncertain(
   db: Db,
-  claimed: Claimed,
+  delivery: ClaimedDelivery,
   lookAfterMs: number,
   error: DeliveryError,
   ending: Ending,
@@ -161,17 +161,17 @@ export async function markUncertain(
           state = 'uncertain', maybe_out = true, error = ${json(error)}, look_token = null, absent_at = null,
           look_at = (select a.intended_at + ${ms(lookAfterMs)} from attempts a where a.delivery_id = d.id and a.no = d.attempt_no),
           crash_count = 0, ${leaseCleared}
-        where ${isOurs(claimed)} and d.state = 'sending' returning d.id
+        where ${isOurs(delivery)} and d.state = 'sending' returning d.id
       )
-      ${endAttempt(sql`settled`, claimed.attemptNo, ending)}`)
-    await wakeLook(tx, [claimed.id])
-    await wakeChannels(tx, [claimed.channelId])
-    await wakeNextSuspect(tx, claimed)
+      ${endAttempt(sql`settled`, delivery.attemptNo, ending)}`)
+    await wakeLook(tx, [delivery.id])
+    await wakeChannels(tx, [delivery.channelId])
+    await wakeNextSuspect(tx, delivery)
   })
 }
 
 /** Deliveries that may have ended their worker go one at a time: the end of one is the next one's turn. */
-export async function wakeNextSuspect(tx: Tx, { isSuspect }: Pick<Claimed, 'isSuspect'>): Promise<void> {
+export async function wakeNextSuspect(tx: Tx, { isSuspect }: Pick<ClaimedDelivery, 'isSuspect'>): Promise<void> {
   if (isSuspect) await wakeSuspect(tx)
 }
 
@@ -185,6 +185,6 @@ export function lockedPost(deliveryId: string, first: SQL = sql`true`): SQL {
     where p.id = (select o.post_id from deliveries o where o.id = ${deliveryId}) and ${first} for no key update of p)`
 }
 
-function isOurs({ id, leaseToken }: Claimed): SQL {
+function isOurs({ id, leaseToken }: ClaimedDelivery): SQL {
   return sql`d.id = ${id} and d.lease_token = ${leaseToken} and d.state in ('claimed', 'sending')`
 }

@@ -3,7 +3,7 @@ import { isPassing } from '../../db/client.ts'
 import { isFileStorageAway } from '../../db/files/files.ts'
 import type { Deps } from '../deps.ts'
 import { backoff } from '../durations.ts'
-import type { Claimed, Ending } from '../ledger/ledger.ts'
+import type { ClaimedDelivery, Ending } from '../ledger/ledger.ts'
 import { fail, hold, markUncertain, postpone } from '../ledger/settle.ts'
 import { PublishError, serverName } from '../networks/network.ts'
 import { OutboundError } from '../outbound/outbound.ts'
@@ -13,43 +13,48 @@ import { OutboundError } from '../outbound/outbound.ts'
 const InternalFailuresAtMost = 5
 
 /** An attempt that failed. `intended`: from there on, what is not known to have failed may be out there. */
-export type Failed = { kind: 'failed'; error: unknown; intended: boolean; channel: Claimed }
+export type Failed = { kind: 'failed'; error: unknown; intended: boolean; delivery: ClaimedDelivery }
 
 /** Record what a failed attempt does to its delivery. Returns how the attempt ended. */
 export async function settleFailed(deps: Deps, failed: Failed): Promise<Ending> {
-  const { error, intended, channel } = failed
-  const verdict = verdictOf(error, intended, serverOf(deps, channel))
+  const { error, intended, delivery } = failed
+  const verdict = verdictOf(error, intended, serverOf(deps, delivery))
   const { code, message, status, reply } = verdict
   const ending: Ending = { outcome: code === 'internal' ? 'internal' : verdict.verdict, message, status, reply }
   if (code === 'internal') deps.log.error({ err: error }, 'an attempt failed on our side')
   else if (verdict !== error && !(error instanceof OutboundError))
     deps.log.error({ err: error }, 'a network failed in a way that it should not')
-  await writeFailure(deps, channel, verdict, ending)
+  await writeFailure(deps, delivery, verdict, ending)
   deps.tally.failed()
-  if (status === 429) deps.metrics.limited(channel.network)
+  if (status === 429) deps.metrics.limited(delivery.network)
   return ending
 }
 
-async function writeFailure(deps: Deps, channel: Claimed, verdict: PublishError, ending: Ending): Promise<void> {
+async function writeFailure(
+  deps: Deps,
+  delivery: ClaimedDelivery,
+  verdict: PublishError,
+  ending: Ending,
+): Promise<void> {
   const { db, times } = deps
   const { code, message, nextStep } = verdict
   const explained = { code, message, nextStep }
-  if (verdict.verdict === 'refused') return fail(db, channel, explained, ending)
-  if (verdict.verdict === 'reconnect') return hold(db, channel, explained, ending)
-  if (verdict.verdict === 'unknown') return markUncertain(db, channel, lookAfterMs(deps, channel), explained, ending)
-  if (code === 'internal' && (await internalFailures(deps, channel)) >= InternalFailuresAtMost - 1)
-    return fail(db, channel, explained, ending)
+  if (verdict.verdict === 'refused') return fail(db, delivery, explained, ending)
+  if (verdict.verdict === 'reconnect') return hold(db, delivery, explained, ending)
+  if (verdict.verdict === 'unknown') return markUncertain(db, delivery, lookAfterMs(deps, delivery), explained, ending)
+  if (code === 'internal' && (await internalFailures(deps, delivery)) >= InternalFailuresAtMost - 1)
+    return fail(db, delivery, explained, ending)
   const told = verdict.retryAt
     ? Math.min(Math.max(verdict.retryAt.getTime() - Date.now(), 0), times.waitAtMostMs)
     : null
   const isLimited = verdict.status === 429
   const wait = {
-    waitMs: told ?? backoff(times, channel.backoffStep),
+    waitMs: told ?? backoff(times, delivery.backoffStep),
     countsAsStep: told === null && !isLimited,
     pausesChannel: isLimited,
     error: explained,
   }
-  return postpone(db, times, channel, wait, ending)
+  return postpone(db, times, delivery, wait, ending)
 }
 
 /** Any error as a verdict: surely not sent is `later`; once a byte may have left, what is not known is `unknown`. */
@@ -73,7 +78,7 @@ function notSent(error: PublishError): PublishError {
 }
 
 /** How people call the server that a claimed delivery goes to. */
-export function serverOf({ networks }: Deps, { network, remoteAccount }: Claimed): string {
+export function serverOf({ networks }: Deps, { network, remoteAccount }: ClaimedDelivery): string {
   return networks[network] ? serverName(networks[network], remoteAccount) : 'The network'
 }
 
@@ -95,12 +100,12 @@ export function storageAway({ times }: Deps, cause: unknown): PublishError | nul
 
 // A blind network cannot be asked, so there is nothing to wait for: reconcile puts it before a person at once. What fails at
 // one instant is not to be read at one.
-function lookAfterMs({ networks, times }: Deps, { network }: Claimed): number {
+function lookAfterMs({ networks, times }: Deps, { network }: ClaimedDelivery): number {
   if (networks[network]?.repeatedSend === 'blind') return 0
   return times.sendMs + times.firstLookMs + Math.random() * times.lookSpreadMs
 }
 
-async function internalFailures({ db }: Deps, { id }: Claimed): Promise<number> {
+async function internalFailures({ db }: Deps, { id }: ClaimedDelivery): Promise<number> {
   const rows = await db.execute<{ outcome: string | null }>(sql`
     select outcome from attempts where delivery_id = ${id} and ended_at is not null order by no desc limit ${InternalFailuresAtMost - 1}`)
   return [...rows].filter(({ outcome }) => outcome === 'internal').length

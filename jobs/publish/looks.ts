@@ -1,32 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
 import type { Deps } from '../deps.ts'
 import type { NotClaimed } from '../ledger/claim.ts'
 import { isSought } from '../ledger/under-way.ts'
-import { beginLooks, type Looking } from './reconcile.ts'
+import { Dispatch } from './dispatch.ts'
+import type { SoughtDelivery } from './findings.ts'
+import { beginLooks, look } from './reconcile.ts'
 
 // Which readings begin. After a freeze of all workers or of the database everything that was being sent is to be looked for at
 // once, so how much a network is asked is bounded, whatever the number of workers (docs/decisions/032).
 
 /** How many readings of one network are under way in the whole installation. */
-export const LooksOfNetworkAtOnce = 10
+const LooksOfNetworkAtOnce = 10
 
 /** While other organisations wait, one that has as many places leaves them as many of the last ones: its servers may be slow. */
 const LooksOfOrganisation = 3
 
 const LookLock = 70_041 // the first half of a network's advisory lock, the second is hashtext(its name)
 
+/** The uncertain deliveries that a worker has been woken for: each is looked for in turn. */
+export type Looks = Dispatch<SoughtDelivery>
+
+/** Begin to look. Half of the places are for one network. */
+export function openLooks(deps: Deps): Looks {
+  return new Dispatch({
+    concurrency: 2 * LooksOfNetworkAtOnce,
+    log: deps.log,
+    claim: (deliveryIds) => beginSomeLooks(deps, deliveryIds),
+    perform: (delivery: SoughtDelivery) => lookAtPace(deps, delivery),
+  })
+}
+
+// A network that answers at once is not asked more often for it.
+async function lookAtPace(deps: Deps, delivery: SoughtDelivery): Promise<void> {
+  await Promise.all([look(deps, delivery), isAsked(deps, delivery.network) && sleep(deps.times.lookPaceMs)])
+}
+
 /**
  * Begin to look for those of these deliveries whose time to look has come: the longest overdue first, one a channel, and of
  * each network that is asked over the wire at most `LooksOfNetworkAtOnce`, each organisation in turn. Answers by delivery.
  */
-export function beginSomeLooks(deps: Deps, deliveryIds: string[]): Promise<Map<string, Looking | NotClaimed>> {
+export function beginSomeLooks(deps: Deps, deliveryIds: string[]): Promise<Map<string, SoughtDelivery | NotClaimed>> {
   return deps.db.transaction(async (tx) => {
     const due = await lockNetworks(tx, askedIn(deps), deliveryIds)
     const locked = due.flatMap(({ id, isLocked }) => (isLocked ? [id] : []))
     const placed = await assignPlaces(tx, askedIn(deps), locked)
     const first = placed.flatMap(({ id, why }) => (why === null ? [id] : []))
-    const begun: Map<string, Looking> = await beginLooks(tx, deps, first)
+    const begun: Map<string, SoughtDelivery> = await beginLooks(tx, deps, first)
     const others = new Map(placed.map(({ id, why }) => [id, why]))
     return new Map(
       due.map(({ id, isLocked }) => [id, begun.get(id) ?? (isLocked ? (others.get(id) ?? 'nothing') : 'locked')]),

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { isDatabaseAway, sqlStateOf } from '../../db/client.ts'
 import { FileNotFound } from '../../db/files/files.ts'
 import type { Deps } from '../deps.ts'
-import { type Claimed, type Ending, type Intent, intend } from '../ledger/ledger.ts'
+import { type ClaimedDelivery, type Ending, type Intent, intend, logFields } from '../ledger/ledger.ts'
 import { type Proof, postpone, recordPublished, wakeNextSuspect } from '../ledger/settle.ts'
 import { type Content, type Network, type Publication, PublishError } from '../networks/network.ts'
 import { batch } from './batch.ts'
@@ -10,22 +10,22 @@ import { type Failed, serverOf, settleFailed, storageAway } from './failure.ts'
 import { notePublished, openSession, refreshed } from './network-session.ts'
 import { retryWrite } from './retry-write.ts'
 
-/** What this worker has under way: closed when it stops, nothing more is intended, and `sending` runs to its end. */
+/** What this worker has under way. When it stops, the gate is closed: no more intents, and `sending` runs to its end. */
 export type Gate = { closed: boolean; claimed: Set<string>; sending: Set<string> }
 
-/** What is written down for many deliveries at once (jobs/publish/batch.ts). */
-export type Ledger = {
+/** What is recorded for many deliveries in one commit (jobs/publish/batch.ts). */
+export type BatchedWrites = {
   intend: (intent: Intent) => Promise<boolean>
   /** How long after its due time it was recorded, in milliseconds; null when it already was. */
   recordPublished: (answer: Answer) => Promise<number | null>
 }
 
-type Answer = Proof & Pick<Claimed, 'isSuspect'>
+type Answer = Proof & Pick<ClaimedDelivery, 'isSuspect'>
 
 const WrittenAtOnce = 100
 
-/** The transitions of all that this worker sends, gathered: what one commit can carry, one commit carries. */
-export function openLedger({ db, times }: Pick<Deps, 'db' | 'times'>): Ledger {
+/** Batch the transitions of all that this worker sends: what one commit can carry, one commit carries. */
+export function batchWrites({ db, times }: Pick<Deps, 'db' | 'times'>): BatchedWrites {
   const together = { most: WrittenAtOnce, isOfOne: (error: unknown) => !isDatabaseAway(error) }
   return {
     intend: batch((intents: Intent[]) => intend(db, times, intents), together),
@@ -40,91 +40,87 @@ export function openLedger({ db, times }: Pick<Deps, 'db' | 'times'>): Ledger {
   }
 }
 
-/** Send one claimed delivery and record the outcome. An error is a verdict, never an exception. */
-export async function deliver(deps: Deps, ledger: Ledger, gate: Gate, claimed: Claimed): Promise<void> {
-  const log = deps.log.child({
-    organisation: claimed.organisationId,
-    post: claimed.postId,
-    delivery: claimed.id,
-    attempt: claimed.attemptNo,
-  })
-  gate.claimed.add(claimed.id)
+/** Send one delivery delivery and record the outcome. An error is a verdict, never an exception. */
+export async function deliver(deps: Deps, writes: BatchedWrites, gate: Gate, delivery: ClaimedDelivery): Promise<void> {
+  const log = deps.log.child(logFields(delivery))
+  gate.claimed.add(delivery.id)
   try {
     deps.at('claimed')
-    const outcome = await outcomeOf({ ...deps, log }, ledger, gate, claimed)
-    // Proof is worth writing down whenever the database comes back: nobody else has it.
+    const outcome = await outcomeOf({ ...deps, log }, writes, gate, delivery)
+    // Proof is worth recording whenever the database comes back: nobody else has it.
     const forMs = outcome.kind === 'published' ? deps.times.claimedAtMostMs : deps.times.leaseMs
-    const ended = await retryWrite({ ...deps, log }, () => settle({ ...deps, log }, ledger, claimed, outcome), forMs)
+    const ended = await retryWrite({ ...deps, log }, () => settle({ ...deps, log }, writes, delivery, outcome), forMs)
     const err = outcome.kind === 'published' ? undefined : outcome.error
-    log.info({ outcome: ended.outcome, network: claimed.network, err }, 'attempt ended')
-    deps.metrics.attemptEnded(claimed.network, ended.outcome)
+    log.info({ outcome: ended.outcome, network: delivery.network, err }, 'attempt ended')
+    deps.metrics.attemptEnded(delivery.network, ended.outcome)
     if (outcome.kind === 'lost' && !gate.closed) deps.metrics.leaseLost()
     deps.at('settled')
   } catch (error) {
-    log.error({ err: error }, 'an outcome could not be written down: others find it out')
+    log.error({ err: error }, 'an outcome could not be recorded: another worker finds it out')
   } finally {
-    gate.claimed.delete(claimed.id)
-    gate.sending.delete(claimed.id)
+    gate.claimed.delete(delivery.id)
+    gate.sending.delete(delivery.id)
   }
 }
 
 type Outcome =
   | { kind: 'published'; publication: Publication }
   | Failed
-  | { kind: 'renewed'; error: PublishError } // refused for its credential, which has been refreshed: claim again
-  | { kind: 'lost'; error: null } // the lease went to somebody else, or the channel was paused: nothing was sent
+  | { kind: 'renewed'; error: PublishError } // refused for its credential, which we have refreshed: claim again
+  | { kind: 'lost'; error: null } // the lease went to another worker, or the channel was paused: nothing was sent
 
-async function outcomeOf(deps: Deps, ledger: Ledger, gate: Gate, claimed: Claimed): Promise<Outcome> {
-  let channel = claimed
-  for (let hasRefreshed = false; ; ) {
-    let intended = false
-    try {
-      const network = networkOf(deps, channel)
-      const prepared = channel.maybeOut && channel.prepared ? channel.prepared : await prepare(deps, network, channel)
-      deps.at('prepared')
-      gate.sending.add(claimed.id)
-      // From before the intent: one whose commit is heard of late must not be sent when others may look for it already.
-      const outbound = deps.outbound.beginningWithin(deps.times.beginMs)
-      if (gate.closed || !(await ledger.intend({ claimed: channel, prepared }))) return { kind: 'lost', error: null }
-      intended = true
-      deps.at('intended')
-      const publication = await send({ ...deps, outbound }, network, channel, prepared)
-      deps.at('answered')
-      return { kind: 'published', publication }
-    } catch (error) {
-      const away = intended ? null : storageAway(deps, error)
-      if (away) return { kind: 'failed', error: away, intended, channel }
-      const failed: Outcome = { kind: 'failed', error, intended, channel }
-      // A 401 is answered once with a new credential. After the intent this takes a claim of its own.
-      if (!(error instanceof PublishError) || error.verdict !== 'reconnect' || hasRefreshed) return failed
-      if (await wasRefusedBefore(deps, channel)) return failed
-      const fresh = await tryRefresh(deps, channel)
-      if (!fresh) return failed
-      if ('error' in fresh) return { ...failed, error: fresh.error, intended: false }
-      if (intended) return { kind: 'renewed', error }
-      channel = fresh
-      hasRefreshed = true
-    }
+async function outcomeOf(
+  deps: Deps,
+  writes: BatchedWrites,
+  gate: Gate,
+  delivery: ClaimedDelivery,
+  hasRefreshed = false,
+): Promise<Outcome> {
+  let intended = false
+  try {
+    const network = networkOf(deps, delivery)
+    const prepared = delivery.maybeOut && delivery.prepared ? delivery.prepared : await prepare(deps, network, delivery)
+    deps.at('prepared')
+    gate.sending.add(delivery.id)
+    // From before the intent: if its commit is heard of late, others may look for the post already, and it must not be sent.
+    const outbound = deps.outbound.beginningWithin(deps.times.beginMs)
+    if (gate.closed || !(await writes.intend({ delivery, prepared }))) return { kind: 'lost', error: null }
+    intended = true
+    deps.at('intended')
+    const publication = await send({ ...deps, outbound }, network, delivery, prepared)
+    deps.at('answered')
+    return { kind: 'published', publication }
+  } catch (error) {
+    const failed: Failed = { kind: 'failed', error, intended, delivery }
+    const away = intended ? null : storageAway(deps, error)
+    if (away) return { ...failed, error: away }
+    // We answer a 401 once with a new credential. After the intent this takes a claim of its own.
+    if (!(error instanceof PublishError) || error.verdict !== 'reconnect' || hasRefreshed) return failed
+    if (await wasRefusedBefore(deps, delivery)) return failed
+    const fresh = await tryRefresh(deps, delivery)
+    if (!fresh) return failed
+    if ('error' in fresh) return { ...failed, error: fresh.error, intended: false }
+    return intended ? { kind: 'renewed', error } : outcomeOf(deps, writes, gate, fresh, true)
   }
 }
 
-async function prepare(deps: Deps, network: Network, claimed: Claimed): Promise<string> {
-  const content = contentOf(deps, claimed)
-  const prepared = await within(deps.times.prepareMs, serverOf(deps, claimed), (signal) =>
-    network.prepare(content, claimed.publishKey, openSession(deps, claimed, signal)),
+async function prepare(deps: Deps, network: Network, delivery: ClaimedDelivery): Promise<string> {
+  const content = contentOf(deps, delivery)
+  const prepared = await within(deps.times.prepareMs, serverOf(deps, delivery), (signal) =>
+    network.prepare(content, delivery.publishKey, openSession(deps, delivery, signal)),
   )
   return JSON.stringify(prepared)
 }
 
-/** One call, over within 15 s; `deps.outbound` keeps the deadline of its first byte. */
-function send(deps: Deps, network: Network, claimed: Claimed, prepared: string): Promise<Publication> {
-  const delivery = { publishKey: claimed.publishKey, prepared: JSON.parse(prepared) as unknown }
-  return within(deps.times.sendMs, serverOf(deps, claimed), (signal) =>
-    network.send(delivery, openSession(deps, claimed, signal)),
+/** One call of at most 15 s. `deps.outbound` keeps the deadline of its first byte. */
+function send(deps: Deps, network: Network, delivery: ClaimedDelivery, prepared: string): Promise<Publication> {
+  const once = { publishKey: delivery.publishKey, prepared: JSON.parse(prepared) as unknown }
+  return within(deps.times.sendMs, serverOf(deps, delivery), (signal) =>
+    network.send(once, openSession(deps, delivery, signal)),
   )
 }
 
-// No AbortSignal.timeout: one that is listened to stays, with all that hangs on it, until its time is over, long after the call.
+// Not AbortSignal.timeout: with a listener it stays in memory until its time is over, long after the call.
 async function within<T>(ms: number, server: string, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const halt = new AbortController()
   const over = Promise.withResolvers<never>()
@@ -139,14 +135,14 @@ async function within<T>(ms: number, server: string, call: (signal: AbortSignal)
   }
 }
 
-function networkOf({ networks }: Deps, { network }: Claimed): Network {
+function networkOf({ networks }: Deps, { network }: ClaimedDelivery): Network {
   const found = networks[network]
   if (!found)
     throw new PublishError('later', `This worker does not know the network ${network}.`, { code: 'network_unknown' })
   return found
 }
 
-function contentOf({ files, appUrl }: Deps, { text, media }: Claimed): Content {
+function contentOf({ files, appUrl }: Deps, { text, media }: ClaimedDelivery): Content {
   return {
     text,
     media: media.map(({ key, ...file }) => ({
@@ -165,30 +161,33 @@ function refuseIfGone(error: unknown): never {
 }
 
 /** The delivery with a new credential; null if the network gives none; `error` if that may pass. */
-async function tryRefresh(deps: Deps, channel: Claimed): Promise<Claimed | { error: PublishError } | null> {
+async function tryRefresh(
+  deps: Deps,
+  delivery: ClaimedDelivery,
+): Promise<ClaimedDelivery | { error: PublishError } | null> {
   try {
-    return await refreshed(deps, networkOf(deps, channel), channel)
+    return await refreshed(deps, networkOf(deps, delivery), delivery)
   } catch (error) {
     if (error instanceof PublishError && error.verdict === 'reconnect') return null
-    return { error: new PublishError('later', 'The connection could not be renewed just now.', { cause: error }) }
+    return { error: new PublishError('later', 'We could not renew the connection.', { cause: error }) }
   }
 }
 
-/** Write down how the attempt ended; returns what stands there. */
-async function settle(deps: Deps, ledger: Ledger, claimed: Claimed, outcome: Outcome): Promise<Ending> {
+/** Record how the attempt ended, and return it. */
+async function settle(deps: Deps, writes: BatchedWrites, delivery: ClaimedDelivery, outcome: Outcome): Promise<Ending> {
   const { db, times } = deps
   if (outcome.kind === 'lost' || outcome.kind === 'renewed') {
     const { message = null, status = null, reply = null } = outcome.error ?? {}
     const ending = { outcome: outcome.kind === 'lost' ? 'lost' : 'reconnect', message, status, reply }
     const atOnce = { waitMs: 0, countsAsStep: false, pausesChannel: false, error: null }
-    await postpone(db, times, claimed, atOnce, ending)
+    await postpone(db, times, delivery, atOnce, ending)
     return ending
   }
   if (outcome.kind === 'published') {
     try {
-      const proof = { ...claimed, publication: outcome.publication, evidence: 'answered' as const }
-      const lateMs = await ledger.recordPublished(proof)
-      if (lateMs !== null) notePublished(deps, claimed.network, lateMs)
+      const proof = { ...delivery, publication: outcome.publication, evidence: 'answered' as const }
+      const lateMs = await writes.recordPublished(proof)
+      if (lateMs !== null) notePublished(deps, delivery.network, lateMs)
       return { outcome: 'published' }
     } catch (error) {
       if (sqlStateOf(error) !== '23505') throw error
@@ -196,14 +195,14 @@ async function settle(deps: Deps, ledger: Ledger, claimed: Claimed, outcome: Out
         code: 'remote_id_taken',
         cause: error,
       })
-      return settleFailed(deps, { ...outcome, kind: 'failed', error: stranger, intended: true, channel: claimed })
+      return settleFailed(deps, { ...outcome, kind: 'failed', error: stranger, intended: true, delivery })
     }
   }
   return settleFailed(deps, outcome)
 }
 
 // The second 401 in a row, with a credential newer than the one of the first: refreshing does not help.
-async function wasRefusedBefore({ db }: Deps, { id, attemptNo, credentialVersion }: Claimed): Promise<boolean> {
+async function wasRefusedBefore({ db }: Deps, { id, attemptNo, credentialVersion }: ClaimedDelivery): Promise<boolean> {
   const rows = await db.execute(sql`
     select from attempts where delivery_id = ${id} and no = ${attemptNo - 1} and outcome = 'reconnect'
       and credential_version < ${credentialVersion}`)

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'drizzle-orm'
 import type { TaskList } from 'graphile-worker'
 import { connect, type Db, type Tx } from '../../db/client.ts'
 import type { Prober } from '../../db/prober.ts'
@@ -7,26 +6,22 @@ import { networks as networkRows } from '../../db/schema/installation.ts'
 import { readDueLimits } from '../channels/limits.ts'
 import { eraseCredentials, revokeDue } from '../channels/revocations.ts'
 import type { Deps } from '../deps.ts'
-import { claimHeads, type Late, putAside } from '../ledger/claim.ts'
-import { type Claimed, releaseClaims, renewLeases } from '../ledger/ledger.ts'
+import { logFields, releaseClaims, renewLeases } from '../ledger/ledger.ts'
 import { noticeRestore } from '../ledger/restore.ts'
 import { askBack, dropJob, type Payloads, wakeChannels, wakeLook } from '../ledger/wake-ups.ts'
 import type { Health } from '../monitoring/health.ts'
 import { Tally } from '../monitoring/tally.ts'
 import { alarm } from '../publish/alarm.ts'
-import { Dispatch } from '../publish/dispatch.ts'
-import { beginSomeLooks, isAsked, LooksOfNetworkAtOnce } from '../publish/looks.ts'
-import { deliver, type Gate, openLedger } from '../publish/publish.ts'
+import { type Looks, openLooks } from '../publish/looks.ts'
+import type { Gate } from '../publish/publish.ts'
 import { overdueLately, reap, wakeForgotten } from '../publish/reaper.ts'
-import { type Looking, look } from '../publish/reconcile.ts'
 import { retryWrite } from '../publish/retry-write.ts'
+import { openSends, type Sends, wakeChannelOf } from '../publish/sends.ts'
 import { sweepMedia } from '../sweep/media.ts'
 import { SweepEveryMs, sweep } from '../sweep/rows.ts'
 import { startWebhookSender, type WebhookSender } from '../webhooks/deliver.ts'
 import { showLife } from './heartbeat.ts'
 import { type Queue, runTasks } from './runner.ts'
-
-const LooksAtOnce = 2 * LooksOfNetworkAtOnce // half of it is for one network
 
 export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & {
   databaseUrl: string
@@ -48,25 +43,15 @@ export type Worker = { owner: string; health: Health; ended: Promise<End>; stop:
 
 /** Take jobs, keep leases alive, reap and ring, until `stop` or until it cannot go on. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { db, times, log, databaseUrl, concurrency } = options
+  const { times, databaseUrl, concurrency } = options
   const gate: Gate = { closed: false, claimed: new Set(), sending: new Set() }
   const heard: Heard = { reaperAt: Date.now(), canaryAt: Date.now(), unanswered: 0 }
   await noticeRestore(options)
   await knowNetworks(options)
   const deps: Deps & WorkerOptions = { ...options, tally: new Tally(), owner: '' } // the pool's id, known before the first task runs
-  const ledger = openLedger(deps)
-  const sends = new Dispatch({
-    ...{ concurrency, log },
-    claim: (channelIds) => claimHeads(db, times, deps.owner, channelIds),
-    perform: (claim: Claimed | Late) =>
-      'lateOn' in claim ? leaveLate(deps, claim.lateOn) : deliver(deps, ledger, gate, claim),
-  })
-  const looks = new Dispatch({
-    ...{ concurrency: LooksAtOnce, log },
-    claim: (deliveryIds) => beginSomeLooks(deps, deliveryIds),
-    perform: (looking: Looking) => lookAtPace(deps, looking),
-  })
-  const postman = startWebhookSender(deps)
+  const sends = openSends(deps, concurrency, gate)
+  const looks = openLooks(deps)
+  const webhooks = startWebhookSender(deps)
   const lost = Promise.withResolvers<End>()
   const life = showLife(databaseUrl, times, {
     onLost: () =>
@@ -77,9 +62,9 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const tasks = (owner: string): TaskList => {
     deps.owner = owner
     return {
-      publish: withPayload(async (payload: Payloads['publish']) => wakeFor(deps, sends, payload)),
+      publish: withPayload(async (payload: Payloads['publish']) => wakeChannelOf(deps, sends, payload)),
       reconcile: withPayload(async ({ deliveryId, network }: Payloads['reconcile']) => looks.wake(deliveryId, network)),
-      webhook: withPayload(async (payload: Payloads['webhook']) => postman.call(payload)),
+      webhook: withPayload(async (payload: Payloads['webhook']) => webhooks.call(payload)),
       [canaryOf(owner)]: async () => {
         Object.assign(heard, { canaryAt: Date.now(), unanswered: 0 })
       },
@@ -95,19 +80,19 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const beat = () => life.beat((tx) => renewLeases(tx, times, owner, [...gate.claimed]))
   const timers = [
     every(times.heartbeatMs, halt.signal, beat, deps),
-    every(times.webhookSweepMs, halt.signal, postman.wakeForgotten, deps),
+    every(times.webhookSweepMs, halt.signal, webhooks.wakeForgotten, deps),
     alarm(databaseUrl, { ...deps, onDue: (channel) => sends.offer([channel]) > 0 }, halt.signal),
     ...upkeep(deps, reaper.db, { heard, sends, onHung: lost.resolve }, halt.signal),
   ]
   const stop = async () => {
-    await drain(deps, { runner, gate, sends, looks, postman })
+    await drain(deps, { runner, gate, sends, looks, webhooks })
     halt.abort()
     await Promise.all([...timers, endConnections()])
   }
   return { owner, health: healthOf(options, heard, gate), ended: endOf(runner, lost.promise, gate), stop }
 }
 
-type Kept = { heard: Heard; sends: Dispatch<Claimed | Late>; onHung: (end: End) => void }
+type Kept = { heard: Heard; sends: Sends; onHung: (end: End) => void }
 
 function upkeep(
   deps: Deps & WorkerOptions,
@@ -129,11 +114,6 @@ function upkeep(
   ]
 }
 
-/** A network that answers at once is not asked the faster for it. */
-async function lookAtPace(deps: Deps, looking: Looking): Promise<void> {
-  await Promise.all([look(deps, looking), isAsked(deps, looking.network) && sleep(deps.times.lookPaceMs)])
-}
-
 /** Networks that nobody has heard of yet get the caps that they declare; from then on the operator sets them. */
 async function knowNetworks({ db, networks }: WorkerOptions): Promise<void> {
   const rows = Object.entries(networks).map(([name, { atOnce = null }]) => ({ name, atOnce }))
@@ -143,13 +123,13 @@ async function knowNetworks({ db, networks }: WorkerOptions): Promise<void> {
 type Running = {
   runner: Queue
   gate: Gate
-  sends: Dispatch<Claimed | Late>
-  looks: Dispatch<Looking>
-  postman: WebhookSender
+  sends: Sends
+  looks: Looks
+  webhooks: WebhookSender
 }
 
 /** Claim nothing more, let what is being sent end, and leave the rest to the other workers, who are woken for it. */
-async function drain(deps: Deps, { runner, gate, sends, looks, postman }: Running): Promise<void> {
+async function drain(deps: Deps, { runner, gate, sends, looks, webhooks }: Running): Promise<void> {
   const { db, times, owner, log } = deps
   const leaveToOthers = (error: unknown) => log.warn({ err: error }, 'left to the other workers')
   gate.closed = true
@@ -161,25 +141,11 @@ async function drain(deps: Deps, { runner, gate, sends, looks, postman }: Runnin
   }
   await retryWrite(deps, () => db.transaction(giveBack)).catch(leaveToOthers)
   while (gate.sending.size > 0) await sleep(20)
-  await postman.stop().catch(leaveToOthers)
+  await webhooks.stop().catch(leaveToOthers)
   await Promise.race([emptied, sleep(times.heartbeatMs)])
   await retryWrite(deps, () => wakeChannels(db, sends.left())).catch(leaveToOthers) // what was being sent, too
   await wakeLook(db, looks.left()).catch(leaveToOthers)
   await dropJob(db, canaryOf(owner)).catch(leaveToOthers)
-}
-
-/** A wake-up names a delivery; what is woken is its channel. Those made by an older version name nothing else. */
-async function wakeFor(
-  { db, at }: Deps,
-  sends: Dispatch<Claimed | Late>,
-  payload: Partial<Payloads['publish']>,
-): Promise<void> {
-  at('woken')
-  const { deliveryId, channelId, network } = payload
-  if (channelId && network) return sends.wake(channelId, network)
-  const [channel] = await db.execute<{ id: string; network: string }>(sql`
-    select c.id, c.network from deliveries d join channels c on c.id = d.channel_id where d.id = ${deliveryId}`)
-  if (channel) sends.wake(channel.id, channel.network)
 }
 
 async function tick(deps: Deps, db: Db, heard: Heard): Promise<void> {
@@ -187,13 +153,13 @@ async function tick(deps: Deps, db: Db, heard: Heard): Promise<void> {
   const { dead, taken } = await reap(deps, db)
   deps.outage.isOver()
   deps.metrics.takenOver(taken.length)
-  for (const { id: delivery, attemptNo: attempt, organisationId: organisation, postId: post, state } of taken)
-    deps.log.warn({ organisation, post, delivery, attempt, state }, 'taken from a worker that is gone')
+  for (const delivery of taken)
+    deps.log.warn({ ...logFields(delivery), state: delivery.state }, 'taken from a worker that is gone')
   if (dead.length > 0) deps.log.warn({ dead }, 'workers are gone')
 }
 
 // Its wake-up may be in the memory of a worker that has no place for it.
-async function takeOverdue({ times }: Deps, db: Db, sends: Dispatch<Claimed | Late>): Promise<void> {
+async function takeOverdue({ times }: Deps, db: Db, sends: Sends): Promise<void> {
   if (sends.places() === 0) return
   const overdue = await overdueLately(db, times.reaperMs)
   sends.offer(overdue.map(({ channelId, network }) => ({ id: channelId, network })))
@@ -205,16 +171,6 @@ async function tidy(deps: Deps & WorkerOptions, db: Db): Promise<void> {
   const woken = await wakeForgotten(db, times.overdueMs)
   if (woken > 0) log.warn({ woken }, 'woken what had lost its wake-up, or waits for its turn')
   await eraseCredentials(deps, db)
-}
-
-/** What is too late is put aside as a piece of work of its own: however long it takes, no other channel's claim waits for it. */
-async function leaveLate({ db, times, log }: Deps, channelId: string): Promise<void> {
-  try {
-    await putAside(db, times, channelId)
-  } catch (error) {
-    log.warn({ err: error, channel: channelId }, 'what is too late could not be put aside; it is tried again')
-    await sleep(times.reaperMs)
-  }
 }
 
 // A queue whose connections are ended while it stops may hang without end (seen with graphile-worker 0.18.0): another one is

@@ -1,12 +1,12 @@
 import { UnclearCode } from '../../jobs/delivery-errors.ts'
 import { claimHeads, putAside } from '../../jobs/ledger/claim.ts'
-import { type Claimed, intend, releaseClaims, renewLeases } from '../../jobs/ledger/ledger.ts'
+import { type ClaimedDelivery, intend, releaseClaims, renewLeases } from '../../jobs/ledger/ledger.ts'
 import type { Post } from '../../jobs/ledger/post-view.ts'
 import { fail, hold, markUncertain, postpone, recordPublished } from '../../jobs/ledger/settle.ts'
 import { registerWorker } from '../../jobs/monitoring/presence.ts'
+import { type Finding, recordFinding, type SoughtDelivery } from '../../jobs/publish/findings.ts'
 import { beginSomeLooks } from '../../jobs/publish/looks.ts'
 import { reap } from '../../jobs/publish/reaper.ts'
-import { type Finding, type Looking, settle } from '../../jobs/publish/reconcile.ts'
 import type { Row, Rows } from './rows.ts'
 import { type Stage, times, Unit } from './stage.ts'
 import {
@@ -26,13 +26,13 @@ import {
 /** What a worker has in its head: its claim, how far it is with it, and the reading that it is at. */
 export type Mind = { owner: string; isAlive: boolean; work: Work | null; look: Look | null }
 export type Work = {
-  claimed: Claimed
+  claimed: ClaimedDelivery
   phase: 'claimed' | 'lost' | 'intended' | 'sent'
   bytes: string
   canBegin: boolean // its deadline for the first byte has not passed
   flight: number // its place among the flights
 }
-export type Look = { looking: Looking; wasShown: number[] } // the flights that the network showed when it began
+export type Look = { looking: SoughtDelivery; wasShown: number[] } // the flights that the network showed when it began
 
 export type State = { rows: Rows; shown: Post[]; minds: Mind[]; truth: Truth; deaths: number; deeds: number }
 
@@ -167,7 +167,7 @@ async function unsent(next: State, flight: number): Promise<void> {
 function intention({ tx }: Stage, w: number): Step {
   return engine(`${w} intends`, async (next) => {
     const work = next.minds[w]!.work!
-    const [isIntended] = await intend(tx, times, [{ claimed: work.claimed, prepared: work.bytes }])
+    const [isIntended] = await intend(tx, times, [{ delivery: work.claimed, prepared: work.bytes }])
     work.phase = isIntended ? 'intended' : 'lost'
     work.canBegin = isIntended!
   })
@@ -207,12 +207,12 @@ function looks(stage: Stage, { rows }: State, w: number): Step[] {
 export const isSought = ({ state, look_at }: Row): boolean =>
   state === 'uncertain' || (state === 'needs_review' && look_at !== null)
 
-const likeOurs = ({ rows, truth }: State, { channelId, prepared }: Looking): number[] =>
+const likeOurs = ({ rows, truth }: State, { channelId, prepared }: SoughtDelivery): number[] =>
   unrecorded(truth, rows, channelId, prepared)
 
 // What is like ours may be that of another one of the channel: one that may be out, or of which a person has said what became of
 // it, without its name at the network.
-function hasUnrecordedSibling({ rows }: State, { id, channelId }: Looking): boolean {
+function hasUnrecordedSibling({ rows }: State, { id, channelId }: SoughtDelivery): boolean {
   const mayBeOut = ['sending', 'uncertain', 'needs_review', 'published', 'cancelled']
   return rows.deliveries.some(
     (row) =>
@@ -227,7 +227,7 @@ function hasUnrecordedSibling({ rows }: State, { id, channelId }: Looking): bool
 function lookSteps(stage: Stage, state: State, w: number, { looking, wasShown }: Look): Step[] {
   const finding = (name: string, found: Finding) =>
     engine(`${w} ${name}`, async (next) => {
-      await settle(stage.depsOf(next.minds[w]!.owner), looking, found)
+      await recordFinding(stage.depsOf(next.minds[w]!.owner), looking, found)
       next.minds[w]!.look = null
     })
   if (stage.kind === 'keyed') return [finding('may repeat', { kind: 'repeat' })]

@@ -5,7 +5,7 @@ import { times } from '../../../jobs/durations.ts'
 import { claimHeads } from '../../../jobs/ledger/claim.ts'
 import { limit } from '../../../jobs/ledger/pause.ts'
 import { markRestored } from '../../../jobs/ledger/restore.ts'
-import { openLedger } from '../../../jobs/publish/publish.ts'
+import { batchWrites } from '../../../jobs/publish/publish.ts'
 import { wakeForgotten } from '../../../jobs/publish/reaper.ts'
 import { someDeliveries } from '../../builders.ts'
 import { until } from '../../processes.ts'
@@ -68,7 +68,7 @@ test('a post that somebody has locked keeps no other from being recorded as publ
   const [one, other] = [await w.delivery('readable'), await w.delivery('readable')]
   const claimed = [(await claimOne(w.db, 'worker', one.id))!, (await claimOne(w.db, 'worker', other.id))!]
   for (const each of claimed) await intendOne(w.db, each, '{}')
-  const ledger = openLedger({ db: w.db, times })
+  const ledger = batchWrites({ db: w.db, times })
   const record = (each: (typeof claimed)[0]) =>
     ledger.recordPublished({ ...each, publication: { remoteId: each.id, url: null }, evidence: 'answered' })
   const both = await during(
