@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { freePort } from './port.ts'
+import { Bundles } from './run/bundles.ts'
 import type { FakeNetwork } from './stand-ins/fake-network.ts'
 import type { DieAt } from './worker.ts'
 
@@ -13,7 +14,7 @@ const Root = resolve(import.meta.dirname, '..')
 /** What every process that a test starts is given, whatever its settings are. */
 export const runtime = {
   PATH: process.env.PATH ?? '',
-  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '', // as test/setup.ts left it
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '', // as test/run/setup.ts left it
 }
 
 /** A process of the product, started for a test. `log` is all that it wrote. */
@@ -71,7 +72,7 @@ export type Stdout = 'read' | 'closed' | number
 
 /** Start the web process and wait until it is ready. */
 export async function startWeb(site: Site, stdout: Stdout = 'read'): Promise<Started> {
-  const web = start(['server/index.ts'], site.env, stdout)
+  const web = start([join(Bundles, 'web.js')], site.env, stdout)
   await untilReady(web, () => site.appUrl)
   return web
 }
@@ -107,7 +108,7 @@ export async function startWorker(
     stdout = 'read',
   }: WorkerWay = {},
 ): Promise<Started & { healthUrl: string }> {
-  const args = [...node, 'test/worker.ts', JSON.stringify({ networks, timesFactor, dieAt })]
+  const args = [...node, join(Bundles, 'worker.js'), JSON.stringify({ networks, timesFactor, dieAt })]
   const worker = start(args, { ...site.env, WORKER_PORT: '0', ...env }, stdout)
   const healthUrl = () => {
     const port = env.WORKER_PORT ?? /"port":(\d+)\},"msg":"worker runs"/.exec(worker.log())?.[1]

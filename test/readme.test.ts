@@ -30,7 +30,7 @@ test('the curl lines of the README do what it says', async () => {
   expect(lines).toBeDefined()
   const script = lines!
     .replaceAll('http://localhost:3000', site.appUrl)
-    .replaceAll('npm run --silent admin --', `node ${JSON.stringify(resolve(Root, 'server/run/admin.ts'))}`)
+    .replaceAll('npm run --silent admin --', `node ${JSON.stringify(resolve(Root, 'build/admin.js'))}`)
     // A fast machine needs less than the README's pause, a busy one more.
     .replace(
       'sleep 2',

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { Counts } from './reporter.ts'
+import { Counts } from './run/reporter.ts'
 
 // Commands of their own, since they take long: `npm run test:browser`, `test:faults`, `test:model`, `test:operators`.
 const long = ['test/app/**', 'test/faults/**', 'test/model/**', 'test/operators/**']
@@ -11,10 +11,10 @@ export default defineConfig({
     include: ['test/**/*.test.{ts,tsx}'],
     exclude: ['test/peers/**', 'test/clients/**', ...(isNamed ? [] : long)],
     globalSetup: 'test/postgres/setup.ts',
-    setupFiles: 'test/setup.ts',
+    setupFiles: 'test/run/setup.ts',
     reporters: [new Counts()],
     isolate: false, // each worker reads the product once, not again for each file
-    maxWorkers: 3, // more than cores: each file has a database and processes of its own, and often waits for them
+    maxWorkers: 5, // more than cores: each file has a database and processes of its own, and mostly waits for them
     expect: { poll: { timeout: 20_000, interval: 20 } },
     testTimeout: 120_000,
     hookTimeout: 120_000,

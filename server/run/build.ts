@@ -4,8 +4,8 @@ import { cp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { BuildOptions } from 'esbuild'
 import { variablesWith } from '../../db/env.ts'
+import { bundle } from './bundle.ts'
 
 const Root = join(import.meta.dirname, '../..')
 const Probe = { 'probe-process': 'server/media/probe-process.ts' } // its process may read no file but its own
@@ -34,7 +34,9 @@ async function build(): Promise<void> {
     await cp(join(Root, guide), join(Root, 'build', guide), { recursive: true })
   for (const script of ['demand-node-24.js', 'end-with-parent.js'])
     await cp(join(Root, 'server/run', script), join(Root, 'build', script))
-  await bundleAll()
+  await bundle(Probe, 'build')
+  // Before the packages, some of which an older Node cannot load.
+  await bundle(Programs, 'build', { banner: { js: "import './demand-node-24.js'" } })
 }
 
 async function buildPages(): Promise<void> {
@@ -45,25 +47,4 @@ async function buildPages(): Promise<void> {
   }).catch(({ stdout, stderr }) => {
     throw new Error(`The pages do not build.\n${stdout}${stderr}`)
   })
-}
-
-// At rest a worker holds 113 MB and web 167, which grows by the pages it serves; from source both hold some 20 MB more
-// (measured, resident). Drizzle's hundreds of modules are part of that, so it is bundled: other packages stay outside.
-async function bundleAll(): Promise<void> {
-  const esbuild = await import('esbuild') // not installed where a finished build is run
-  const options: BuildOptions = {
-    absWorkingDir: Root,
-    outdir: 'build',
-    bundle: true,
-    packages: 'external',
-    alias: { 'drizzle-orm': join(Root, 'node_modules/drizzle-orm') },
-    platform: 'node',
-    format: 'esm',
-    target: 'node24',
-    sourcemap: true,
-    logLevel: 'warning',
-  }
-  await esbuild.build({ ...options, entryPoints: Probe })
-  // Before the packages, some of which an older Node cannot load.
-  await esbuild.build({ ...options, entryPoints: Programs, banner: { js: "import './demand-node-24.js'" } })
 }

@@ -1,5 +1,6 @@
 import type { TestProject } from 'vitest/node'
 import type { Postgres } from '../../db/embedded/postgres.ts'
+import { bundlePrograms } from '../run/bundles.ts'
 import { startCluster } from './cluster.ts'
 
 declare module 'vitest' {
@@ -12,13 +13,14 @@ const NothingSurvives = { fsync: 'off', full_page_writes: 'off', synchronous_com
 
 let end = async () => {}
 
-/** One PostgreSQL for the whole run, with a migrated database that each test file copies. */
+/** Before the whole run: the programs, bundled, and one PostgreSQL with a migrated database that each test file copies. */
 export function setup(project: TestProject): Promise<void> {
-  return provideCluster(project)
+  return prepare(project)
 }
 
-/** Start it, of npm's version or an `other`. */
-export async function provideCluster(project: TestProject, other?: Postgres): Promise<void> {
+/** Likewise with a PostgreSQL that is not npm's. */
+export async function prepare(project: TestProject, other?: Postgres): Promise<void> {
+  await bundlePrograms()
   const cluster = await startCluster(NothingSurvives, other)
   end = cluster.end
   project.provide('postgres', cluster.server)

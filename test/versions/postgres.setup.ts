@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
 import { findPostgres, type Postgres } from '../../db/embedded/postgres.ts'
 import { findDebianPostgres } from '../postgres/debian.ts'
-import { provideCluster, teardown } from '../postgres/setup.ts'
+import { prepare, teardown } from '../postgres/setup.ts'
 
 export { teardown }
 
@@ -16,7 +16,7 @@ export async function setup(project: TestProject): Promise<void> {
   process.stdout.write(`${stdout}`)
   // Without `npm ci` in this folder, npm's is the one that all other tests run on.
   if (/ 18[. ]/.test(stdout)) throw new Error('This is PostgreSQL 18, not an older one: run `npm run test:postgres`.')
-  await provideCluster(project, programs)
+  await prepare(project, programs)
 }
 
 async function findNamed(name: string | undefined): Promise<Postgres> {

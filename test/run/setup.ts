@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { afterEach, vi } from 'vitest'
 
 // Processes of the product that tests start read it compiled, from the second on.
-process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/compiled')
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../../node_modules/.cache/compiled')
 delete process.env.BASE_URL // the test runner's own, and no address
 
 const unexpected: unknown[][] = []

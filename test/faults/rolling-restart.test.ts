@@ -1,11 +1,11 @@
 import { eq } from 'drizzle-orm'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { memberships } from '../../../db/schema/accounts.ts'
-import { aKeyOfAllScopes, someDeliveries } from '../../builders.ts'
-import { assertInvariants } from '../../faults/invariants.ts'
-import { type Site, startWeb, testSite, until } from '../../processes.ts'
-import { statesOf, type World, world } from '../../world.ts'
+import { memberships } from '../../db/schema/accounts.ts'
+import { aKeyOfAllScopes, someDeliveries } from '../builders.ts'
+import { type Site, startWeb, testSite, until } from '../processes.ts'
+import { statesOf, type World, world } from '../world.ts'
+import { assertInvariants } from './invariants.ts'
 
 const Posts = 1000
 const Channels = 25
