@@ -4,6 +4,7 @@ const WaitingAtMost = 4 * 1024 * 1024 // characters: some seconds of a busy proc
 const FailedAgainMs = 1000
 const FullAgainMs = 50 // a pipe whose reader is slow
 const LastTryMs = 500
+const InFlightMs = 50
 const SlowReader = 'the reader is too slow'
 
 /**
@@ -79,8 +80,10 @@ export class LogSink {
     if (this.#waiting.length > 0 && !this.#chunk) this.#writeNext()
   }
 
-  // A chunk that is in flight is written by libuv before the process is gone; on a full pipe its end is lost.
+  // A chunk that is in flight is written by a thread of libuv before the process is gone; on a full pipe its end is lost.
+  // The thread gets a moment to go first, so that lines stay in order.
   #writeRest(): void {
+    if (this.#isInFlight && this.#waiting.length > 0) pause(InFlightMs)
     const begun = this.#chunk && !this.#isInFlight ? [this.#chunk] : []
     let rest = Buffer.concat([...begun, Buffer.from(this.#waiting.join(''))])
     for (const end = performance.now() + LastTryMs; rest.length > 0 && performance.now() < end; )
@@ -88,7 +91,11 @@ export class LogSink {
         rest = rest.subarray(writeSync(this.#fd, rest))
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+        pause(10)
       }
   }
+}
+
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }

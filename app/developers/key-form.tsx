@@ -6,7 +6,7 @@ import { useZone } from '../shell/account.ts'
 import { Copyable, Snippet } from '../ui/copy.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
 import { ButtonLink, Submit } from '../ui/forms/button.tsx'
-import { Tick } from '../ui/forms/checkbox.tsx'
+import { Checkbox } from '../ui/forms/checkbox.tsx'
 import { Field, FieldErrors, FormErrors } from '../ui/forms/field.tsx'
 import { Panel } from '../ui/page.tsx'
 import { keyStrings } from './strings.tsx'
@@ -54,7 +54,7 @@ function ScopeChoice({ field }: { field: FieldMetadata<string[]> }) {
       <legend className="mb-2 text-sm font-medium">{keyStrings.form.scopes}</legend>
       <div className="grid gap-2 sm:grid-cols-2">
         {scopes.map((scope) => (
-          <Tick
+          <Checkbox
             key={scope}
             name="scopes"
             value={scope}

@@ -10,7 +10,7 @@ import { callWebhooks } from './wake-ups.ts'
 /** A post and whose it is. */
 export type TheirPost = { organisationId: string; postId: string }
 
-type Deed = 'post.updated' | 'post.cancelled'
+type PostChange = 'post.updated' | 'post.cancelled'
 
 /**
  * Write down, for lists, the status and the last change of an organisation's posts, and tell of a status that is an end or waits for
@@ -39,10 +39,10 @@ export async function emitAll(tx: Tx, posts: TheirPost[]): Promise<void> {
 }
 
 /** The same of one post, and of what was done with it, whatever its status; returns it as callers see it now. */
-export async function emitPostEvent(tx: Tx, post: TheirPost, deed: Deed | null = null): Promise<Post> {
+export async function emitPostEvent(tx: Tx, post: TheirPost, change: PostChange | null = null): Promise<Post> {
   // Not as a list of one: PostgreSQL would expect ten, and make a plan of its own for each post, which takes longer than the rest.
   const one = sql`values (${post.organisationId}::uuid, ${post.postId}::uuid)`
-  const [row] = await write(tx, [post], becoming(one, deed), { shown: sql`, to_jsonb(s) as post from seen s` })
+  const [row] = await write(tx, [post], becoming(one, change), { shown: sql`, to_jsonb(s) as post from seen s` })
   return showPost((row as { post: PostRow }).post)
 }
 
@@ -64,7 +64,7 @@ export async function emitNewPost(tx: Tx, organisationId: string, making: SQL): 
   return showPost((row as { post: PostRow }).post)
 }
 
-function becoming(posts: SQL, deed: Deed | null): SQL {
+function becoming(posts: SQL, change: PostChange | null): SQL {
   return sql`
     seen as (
       select p.organisation_id, ${postColumnsAt(sql`greatest(p.updated_at, now()::timestamptz(3))`)},
@@ -73,9 +73,9 @@ function becoming(posts: SQL, deed: Deed | null): SQL {
     ), noted as (
       update posts p set told = seen.resting, updated_at = seen.updated_at from seen where p.id = seen.id
     ), happened as (
-      select organisation_id, coalesce(${deed}, 'post.' || lower(status)) as type, to_jsonb(s) - 'is_news' as subject
+      select organisation_id, coalesce(${change}, 'post.' || lower(status)) as type, to_jsonb(s) - 'is_news' as subject
       from seen s
-      where ${deed}::text is not null
+      where ${change}::text is not null
         or (is_news and status in ('PUBLISHED', 'PARTIALLY_PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED'))
     )`
 }

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Connection } from '../../db/client.ts'
 import { droppedLines } from '../../db/log.ts'
-import { version } from '../../db/version.ts'
+import { version } from '../../db/program-version.ts'
 import { watchLedger } from './ledger-metrics.ts'
 
 /** What a process is, for its metrics: its pool, of `connections`, and its log. */

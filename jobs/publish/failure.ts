@@ -2,11 +2,11 @@ import { sql } from 'drizzle-orm'
 import { isPassing } from '../../db/client.ts'
 import { isFileStorageAway } from '../../db/files/files.ts'
 import type { Deps } from '../deps.ts'
-import { backoff } from '../durations.ts'
 import type { ClaimedDelivery, Ending } from '../ledger/ledger.ts'
 import { fail, hold, markUncertain, postpone } from '../ledger/settle.ts'
 import { PublishError, serverName } from '../networks/network.ts'
 import { OutboundError } from '../outbound/outbound.ts'
+import { backoff } from './backoff.ts'
 
 // From what went wrong to a verdict, and from the verdict to the delivery's next state.
 

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../db/client.ts'
-import { version } from '../../db/version.ts'
+import { version } from '../../db/program-version.ts'
 import { overviewOf } from './operations.ts'
 
 /** The state of the whole installation, for an operator at the command line. `storedBytes`: media without thumbnails. */

@@ -5,7 +5,7 @@ import { eventTypes } from '../../../server/webhooks/forms.ts'
 import { eventWords } from '../../../server/words.ts'
 import { Copyable } from '../../ui/copy.tsx'
 import { useAnswer } from '../../ui/forms/answer.ts'
-import { Tick } from '../../ui/forms/checkbox.tsx'
+import { Checkbox } from '../../ui/forms/checkbox.tsx'
 import { Field, FieldErrors, FormErrors } from '../../ui/forms/field.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { webhookStrings } from './strings.tsx'
@@ -69,7 +69,7 @@ function Group({ name, prefix, chosen }: GroupProps) {
         {eventTypes
           .filter((type) => type.startsWith(prefix))
           .map((type) => (
-            <Tick key={type} name="events" value={type} isChosen={isChosen(type)} about={eventWords[type]} />
+            <Checkbox key={type} name="events" value={type} isChosen={isChosen(type)} about={eventWords[type]} />
           ))}
       </div>
     </fieldset>

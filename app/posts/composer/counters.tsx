@@ -1,5 +1,5 @@
 import type { Channel } from '../../../jobs/ledger/channel-view.ts'
-import { excessOf, lengthOf } from '../../../jobs/networks/text.ts'
+import { excessOf, lengthOf } from '../../../jobs/networks/text-length.ts'
 import { NetworkMark } from '../../channels/channel-mark.tsx'
 import { composerStrings } from './strings.tsx'
 

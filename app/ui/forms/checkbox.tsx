@@ -1,5 +1,5 @@
 /** One of several things that can be chosen together: its name in code, and what it means. */
-export function Tick(props: { name: string; value: string; isChosen: boolean; about: string }) {
+export function Checkbox(props: { name: string; value: string; isChosen: boolean; about: string }) {
   const { name, value, isChosen, about } = props
   return (
     <label className="flex cursor-pointer gap-3 rounded-lg border border-line p-3 has-[:checked]:border-accent-ink has-[:checked]:bg-accent/5">

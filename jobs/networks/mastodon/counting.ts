@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { TextRule } from '../text.ts'
+import type { TextRule } from '../text-length.ts'
 
 const CharactersOfALink = 23 // Mastodon's, of every link and in every version
 

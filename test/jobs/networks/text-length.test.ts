@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { excessOf, lengthOf } from '../../../jobs/networks/text.ts'
+import { excessOf, lengthOf } from '../../../jobs/networks/text-length.ts'
 
 const mastodon = { textLength: 500, textUnit: 'characters', urlsCountAs: 23, shortensUrls: true } as const
 const bluesky = { textLength: 300, textUnit: 'graphemes', textBytes: 3000 } as const
