@@ -3,7 +3,6 @@ import type { Post } from '../../../jobs/ledger/post-view.ts'
 import type { Api } from '../../../server/router.ts'
 import { type Problem, problemOf } from '../../api.ts'
 import { clockAt, instantOf } from '../../ui/time-zone.ts'
-import { composerStrings } from './strings.tsx'
 
 /** What a person typed into the composer, as its form carries it. */
 export type Typed = {
@@ -80,14 +79,11 @@ function change(
   return { id: post.id, ...parts, ...type, ...when, ifVersions: [Number(form.get('version'))] }
 }
 
-// The API's sentence may name a time in UTC, which is not the person's time zone.
-const ownWords: Record<string, string> = { date_in_past: composerStrings.date.past }
-
 function besideParts(typed: Typed, { detail, errors }: Problem): Record<string, string[]> {
   const problems: Record<string, string[]> = {}
-  for (const { path, code, message } of errors.length > 0 ? errors : [{ path: '', code: '', message: detail }]) {
+  for (const { path, message } of errors.length > 0 ? errors : [{ path: '', message: detail }]) {
     const part = partOf(path, typed)
-    problems[part] = [...new Set([...(problems[part] ?? []), ownWords[code] ?? message])]
+    problems[part] = [...new Set([...(problems[part] ?? []), message])]
   }
   return problems
 }

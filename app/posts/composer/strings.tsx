@@ -42,7 +42,6 @@ export const composerStrings = {
     zone: (zone: string, offset: string) => `${zone}, ${offset}`,
     skipped: (zone: string, offset: string, time: string) =>
       `${zone}, ${offset}. That time doesn't exist: clocks change. The post goes out at ${time}.`,
-    past: 'This time is in the past. Choose a later time.',
   },
   buttons: {
     saveChanges: 'Save changes',
