@@ -24,7 +24,7 @@ export const keyStrings = {
 
   made: {
     title: 'Your key',
-    lead: 'Copy it now. We don’t keep it, so you can’t see it again.',
+    lead: "Copy it now. We don't keep it, so you can't see it again.",
     copy: 'Copy API key',
     tryIt: 'Try it in a terminal',
   },
@@ -41,7 +41,7 @@ export const keyStrings = {
 
   revocation: {
     title: (name: string) => `Revoke ${name}?`,
-    lead: 'All further requests with this key fail. You can’t undo this.',
+    lead: "All further requests with this key fail. You can't undo this.",
     revoke: 'Revoke key',
     keep: 'Keep it',
   },
@@ -58,7 +58,7 @@ export const requestStrings = {
   title: 'Developers › Requests',
   forManagersOnly: 'Owners and admins of this organisation see its API requests here.',
   lead: (api: ReactNode) => (
-    <>Requests that keys and apps sent to the {api} in the last 7 days, newest first. We don’t keep their bodies.</>
+    <>Requests that keys and apps sent to the {api} in the last 7 days, newest first. We don't keep their bodies.</>
   ),
   api: 'API',
 

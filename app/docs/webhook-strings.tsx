@@ -54,7 +54,7 @@ export const webhookGuideStrings = {
   receive: {
     title: 'Receive each event once',
     paragraphs: [
-      'Answer with a status from 200 to 299 within 10 seconds to say that you have the event. Store the event, answer, then do the work. Anything else counts as a failure. We don’t follow redirects, and 410 Gone switches the webhook off.',
+      "Answer with a status from 200 to 299 within 10 seconds to say that you have the event. Store the event, answer, then do the work. Anything else counts as a failure. We don't follow redirects, and 410 Gone switches the webhook off.",
       'We send each event at least once. If your answer is lost, we send the event again, so store each webhook-id and ignore repeats. Each webhook gets one call at a time, and events usually arrive in the order in which they happened. A failed event arrives later, so this order is not guaranteed: compare timestamp, or read the post.',
     ],
   },
@@ -71,7 +71,7 @@ export const webhookGuideStrings = {
 
   off: {
     title: 'Switched off',
-    text: 'We switch a webhook off if every call fails for three days, or if it answers 410 Gone. The Webhooks page then says so. We don’t send the events that were waiting, and we keep no events for it while it is off. Fix the receiver, then press Switch on, or send PATCH /webhooks/{id} with the status ACTIVE. The webhook gets events from then on.',
+    text: "We switch a webhook off if every call fails for three days, or if it answers 410 Gone. The Webhooks page then says so. We don't send the events that were waiting, and we keep no events for it while it is off. Fix the receiver, then press Switch on, or send PATCH /webhooks/{id} with the status ACTIVE. The webhook gets events from then on.",
   },
 
   missed: {

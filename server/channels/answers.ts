@@ -29,7 +29,7 @@ export const Channel = z
     name: z.string(),
     handle: z.string().nullable(),
     url: z.string().nullable(),
-    picture: z.string().nullable().meta({ description: 'URL of our copy of the account’s picture.' }),
+    picture: z.string().nullable().meta({ description: "URL of our copy of the account's picture." }),
     status: z.enum(channelStatuses).meta({
       description:
         'PAUSED: the operator has paused this channel, its network, its organisation or the whole site. Scheduled posts wait.',

@@ -15,7 +15,7 @@ const Delivery = z
     channelId: Id,
     network: z.string(),
     status: z.enum(['DRAFT', 'SCHEDULED', 'PUBLISHING', 'HELD', 'PUBLISHED', 'FAILED', 'NEEDS_REVIEW', 'CANCELLED']),
-    remoteId: z.string().nullable().meta({ description: 'The network’s id of the post, if it gives one.' }),
+    remoteId: z.string().nullable().meta({ description: "The network's id of the post, if it gives one." }),
     url: z.string().nullable().meta({ description: 'Where the post can be read.' }),
     publishedAt: Instant.nullable().meta({ description: 'When it was sent. Its attempts say how we know.' }),
     attempts: Count,
@@ -60,9 +60,9 @@ export const Attempt = z
         'When we checked the account and found the post that this attempt sent, after its outcome was unknown.',
     }),
     outcome: z.string().nullable(),
-    status: z.int().nullable().meta({ description: 'The network’s HTTP status.' }),
+    status: z.int().nullable().meta({ description: "The network's HTTP status." }),
     message: z.string().nullable(),
-    reply: z.string().nullable().meta({ description: 'The network’s response, shortened and without secrets.' }),
+    reply: z.string().nullable().meta({ description: "The network's response, shortened and without secrets." }),
   })
   .meta({ id: 'Attempt', description: 'One attempt to send a delivery.' })
 

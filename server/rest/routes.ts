@@ -190,7 +190,7 @@ export const routes: Route[] = [
     status: 200,
     does: 'media.get',
     answer: Media,
-    about: 'Read a media file’s details',
+    about: "Read a media file's details",
   },
   {
     method: 'patch',

@@ -5,7 +5,7 @@ export const appStrings = {
   pageTitle: 'Developers › Apps · Punctual',
   title: 'Developers › Apps',
   forManagersOnly: 'Owners and admins of this organisation register apps here.',
-  lead: 'Apps act for other people’s organisations. Each organisation approves an app with OAuth.',
+  lead: "Apps act for other people's organisations. Each organisation approves an app with OAuth.",
   create: 'Create app',
   deleted: 'App deleted. Its tokens no longer work.',
   none: {
@@ -15,12 +15,12 @@ export const appStrings = {
 
   made: {
     title: (name: string) => `${name} is registered`,
-    lead: 'Copy the secret now. We don’t keep it, so you can’t see it again.',
+    lead: "Copy the secret now. We don't keep it, so you can't see it again.",
     clientId: 'Client ID',
     copyClientId: 'Copy client ID',
     clientSecret: 'Client secret',
     copyClientSecret: 'Copy client secret',
-    pictureProblem: (problem: string) => `We couldn’t use the picture. ${problem}`,
+    pictureProblem: (problem: string) => `We couldn't use the picture. ${problem}`,
     howToUse: 'How to use them',
   },
 
@@ -73,7 +73,7 @@ export const appStrings = {
     overlapMissing: 'Choose when the old secret stops working.',
     rotate: 'Rotate secret',
     rotatedTitle: 'New client secret',
-    rotatedLead: 'Copy it now. We don’t keep it, so you can’t see it again.',
+    rotatedLead: "Copy it now. We don't keep it, so you can't see it again.",
     copyRotated: 'Copy new client secret',
   },
 
@@ -163,11 +163,11 @@ export const consentStrings = {
   all: 'All channels',
   allHint: 'Including channels that you connect later.',
   some: 'Only these',
-  someHint: 'It can’t see your other channels.',
+  someHint: "It can't see your other channels.",
   channelsMissing: 'Choose which channels this app can use.',
   forManagersOnly: 'Only owners and admins of an organisation can approve an app. Ask one of yours to open this page.',
 
-  goesTo: (address: ReactNode) => <>You’ll return to {address}</>,
+  goesTo: (address: ReactNode) => <>You'll return to {address}</>,
   deny: 'Deny',
   goBack: 'Go back without approving',
   approve: 'Approve',
@@ -187,7 +187,7 @@ export const consentStrings = {
   refused: {
     pageTitle: 'This request is refused · Punctual',
     title: 'This request is refused',
-    text: 'The app’s link has a mistake. Only the app’s maker can fix it. Tell them:',
+    text: "The app's link has a mistake. Only the app's maker can fix it. Tell them:",
     foot: 'We sent the app nothing and changed nothing here.',
   },
 }
@@ -196,7 +196,7 @@ export const consentStrings = {
 export const approvedAppStrings = {
   pageTitle: 'Approved apps · Punctual',
   title: 'Approved apps',
-  lead: 'Other people’s apps that can act for this organisation.',
+  lead: "Other people's apps that can act for this organisation.",
   revoked: 'App revoked. It can no longer use this organisation.',
   filter: 'Filter',
   all: 'All',

@@ -20,7 +20,7 @@ export const webhookStrings = {
   saved: 'Saved.',
   switchedOn: 'Switched on. It receives events from now on.',
   testSent: 'A test event is on its way.',
-  resent: 'We’re sending it again.',
+  resent: "We're sending it again.",
 
   form: {
     addTitle: 'New endpoint',
@@ -40,7 +40,7 @@ export const webhookStrings = {
   secret: {
     addedTitle: 'Endpoint added',
     rotatedTitle: 'New signing secret',
-    lead: 'Copy the signing secret now. You can’t see it again.',
+    lead: "Copy the signing secret now. You can't see it again.",
     label: 'Signing secret',
     copy: 'Copy signing secret',
     use: (verify: ReactNode) => <>We sign each call with it. {verify}</>,
@@ -103,7 +103,7 @@ export const webhookStrings = {
     ),
     byApp: (name: string, when: ReactNode) => (
       <>
-        the app {name}, {when}. It is deleted when the app’s access ends.
+        the app {name}, {when}. It is deleted when the app's access ends.
       </>
     ),
     secret: 'Secret',
@@ -126,7 +126,7 @@ export const webhookStrings = {
       'We stop sending events to it and keep none for it. Events that are waiting now are not sent. You can switch it on again.',
     off: 'Switch off now',
     deleteTitle: 'Delete this endpoint?',
-    deleteLead: 'This also deletes its log and its secret. Waiting events are not sent. You can’t undo this.',
+    deleteLead: "This also deletes its log and its secret. Waiting events are not sent. You can't undo this.",
     delete: 'Delete endpoint',
     keep: 'Keep it as it is',
   },

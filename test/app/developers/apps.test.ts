@@ -106,7 +106,7 @@ describe('Developers › Apps', () => {
   test('a picture that is none costs neither the app nor the one showing of its secret', async () => {
     const { page } = await maker()
     const app = await make(page, 'Blurred', Buffer.from('no picture'))
-    await page.getByText('We couldn’t use the picture.').waitFor()
+    await page.getByText("We couldn't use the picture.").waitFor()
     expect(await errorFor(app, app.clientSecret)).toBe('invalid_grant')
     await page.goto(app.path)
     await page

@@ -67,7 +67,7 @@ test('all of it works without scripts', async () => {
   const [told] = await until(() => receiver.told.length > 0 && receiver.told)
   expect(verified(secret, told!)).toMatchObject({ type: 'webhook.test' })
   await press(page, 'Send again')
-  await page.getByText('We’re sending it again.').waitFor()
+  await page.getByText("We're sending it again.").waitFor()
   await press(page, 'Delete')
   await press(page, 'Delete endpoint')
   await page.getByText('Endpoint deleted.').waitFor()
