@@ -1,8 +1,10 @@
 import { defineConfig } from 'vitest/config'
 import { Counts } from './run/reporter.ts'
 
-// Commands of their own, since they take long: `npm run test:browser`, `test:faults`, `test:model`, `test:operators`.
-const long = ['test/app/**', 'test/faults/**', 'test/model/**', 'test/operators/**']
+// Commands of their own, since they take long: `npm run test:browser`, `test:faults`, `test:model`, `test:operators`. The last
+// starts whole installations too.
+const installations = ['test/main-job.test.ts', 'test/db/embedded.test.ts', 'test/server/run/start.test.ts']
+const long = ['test/app/**', 'test/faults/**', 'test/model/**', 'test/operators/**', ...installations]
 const isNamed = process.argv.slice(2).some((argument) => /^test\/.*(?<!config\.ts)$/.test(argument)) // `npm test -- test/app/…`
 
 export default defineConfig({
