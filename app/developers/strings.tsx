@@ -5,7 +5,7 @@ export const keyStrings = {
   pageTitle: 'Developers › Access · Punctual',
   title: 'Developers › Access',
   forManagersOnly: 'Owners and admins of this organisation make API keys here.',
-  lead: (reference: ReactNode) => <>API keys act for this organisation, no matter who made them. {reference}</>,
+  lead: (reference: ReactNode) => <>API keys act for this organisation. {reference}</>,
   reference: 'API reference',
   generateKey: 'Generate key',
   revoked: 'Key revoked. It no longer works.',

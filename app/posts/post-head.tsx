@@ -53,7 +53,7 @@ function Actions({ post, isEditable }: { post: Post; isEditable: boolean }) {
       ) : null}
       {may('FAILED', 'SCHEDULED', 'HELD') ? (
         <Submit look="danger" name="intent" value="cancel">
-          {postStrings.unschedule}
+          {may('SCHEDULED', 'HELD') ? postStrings.unschedule : postStrings.cancel}
         </Submit>
       ) : null}
       {over.includes(post.status) ? (

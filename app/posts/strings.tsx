@@ -82,6 +82,7 @@ export const postStrings = {
   ),
   retry: 'Retry',
   unschedule: 'Unschedule',
+  cancel: 'Cancel', // nothing of it is scheduled any more
   duplicate: 'Duplicate',
   unnamedVideo: 'Video without alt text',
   unnamedImage: 'Image without alt text',
@@ -92,7 +93,7 @@ export const postStrings = {
     now: 'Publishing…',
     draft: 'The draft is saved.',
     save: 'Your changes are saved.',
-    cancel: 'The post is unscheduled.',
+    cancel: "We won't send this post.",
     retry: 'Retrying…',
     published: 'Marked as published.',
     not_published: 'Publishing…',

@@ -126,7 +126,7 @@ test('a draft is saved without channel or date, changed, scheduled, changed agai
   expect(await page.locator('time').first().getAttribute('datetime')).toBe(before)
 
   await page.getByRole('button', { name: 'Unschedule' }).click()
-  await page.getByText('The post is unscheduled.').waitFor()
+  await page.getByText("We won't send this post.").waitFor()
   await page.getByRole('link', { name: 'Duplicate' }).click()
   await page.waitForURL('**/posts/new?from=*')
   expect(await page.getByLabel('Text', { exact: true }).inputValue()).toBe('Another plan')
