@@ -4,7 +4,7 @@ import { connect, type Db, isDatabaseAway, sqlStateOf, type Tx, unbounded } from
 import { testDatabase } from '../postgres/database.ts'
 import { until } from '../processes.ts'
 
-test('a connection is kept for good, and with it the locks of its session', async () => {
+test('a connection stays open without end and keeps the locks of its session', async () => {
   const database = await testDatabase()
   const { db, end } = connect(`${database.url}?max_lifetime=1`, { connections: 1, name: 'test' })
   const session = async () => (await db.execute<{ pid: number }>(sql`select pg_backend_pid() as pid`))[0]?.pid
@@ -18,7 +18,7 @@ test('a connection is kept for good, and with it the locks of its session', asyn
   await database.end()
 })
 
-test('a pool tells how many statements and transactions are at it, and that they have ended, well or not', async () => {
+test('a pool counts its running statements and transactions, and drops to 0 when they end or fail', async () => {
   const database = await testDatabase()
   const { db, underWay, end } = connect(database.url, { connections: 2, name: 'test' })
   expect(underWay()).toBe(0)
@@ -40,7 +40,7 @@ test('a pool tells how many statements and transactions are at it, and that they
   await database.end()
 })
 
-test('a pool whose limits PostgreSQL does not take gives no connection, rather than one without them', async () => {
+test('a pool whose limits PostgreSQL refuses gives no connection, not one without limits', async () => {
   const database = await testDatabase()
   const bounds = { statementMs: -5, lockMs: 0, idleInTransactionMs: 0 }
   const { db, end } = connect(database.url, { connections: 1, name: 'test', bounds })
@@ -50,7 +50,7 @@ test('a pool whose limits PostgreSQL does not take gives no connection, rather t
   await database.end()
 })
 
-test('a pool without limits has none, whatever the role says', async () => {
+test('a pool without limits ignores the limits that the role sets', async () => {
   const database = await testDatabase()
   const name = sql.raw(new URL(database.url).pathname.slice(1))
   await database.db.execute(sql`alter database ${name} set statement_timeout = '1s'`)
@@ -75,7 +75,7 @@ describe('a connection that the server ends in the middle of a transaction', () 
     await database.end()
   })
 
-  test('during a statement: the caller hears that the database is away, and the pool goes on', async () => {
+  test('during a statement: the caller gets the error that the database is away, and the pool works again', async () => {
     const cut = only.db.transaction(async (tx) => {
       const pid = await pidOf(tx)
       await Promise.all([tx.execute(sql`select pg_sleep(30)`), endConnection(pid)])
@@ -85,7 +85,7 @@ describe('a connection that the server ends in the middle of a transaction', () 
     await expect(only.db.execute(sql`select 1 as one`)).resolves.toEqual([{ one: 1 }])
   })
 
-  test('between two statements: what comes after is refused, and never runs in the transaction of somebody else', async () => {
+  test('between two statements: the next statement is refused and does not run in another caller’s transaction', async () => {
     let goOn = () => {}
     const waiting = new Promise<void>((resolve) => {
       goOn = resolve
@@ -110,7 +110,7 @@ describe('a connection that the server ends in the middle of a transaction', () 
     await expect(after).rejects.toSatisfy(isDatabaseAway)
   })
 
-  test('inside a savepoint: the outer transaction ends with it', async () => {
+  test('inside a savepoint: the outer transaction fails too', async () => {
     const cut = only.db.transaction(async (tx) => {
       const pid = await pidOf(tx)
       await tx.transaction((inner) => Promise.all([inner.execute(sql`select pg_sleep(30)`), endConnection(pid)]))
@@ -120,7 +120,7 @@ describe('a connection that the server ends in the middle of a transaction', () 
     await expect(only.db.execute(sql`select 1 as one`)).resolves.toEqual([{ one: 1 }])
   })
 
-  test('a transaction that swallows the news is not called committed', async () => {
+  test('a transaction that ignores the error does not count as committed', async () => {
     const cut = only.db.transaction(async (tx) => {
       const pid = await pidOf(tx)
       await Promise.allSettled([tx.execute(sql`select pg_sleep(30)`), endConnection(pid)])

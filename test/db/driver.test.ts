@@ -6,13 +6,13 @@ import { connect, type Db, sqlStateOf } from '../../db/client.ts'
 import { testDatabase } from '../postgres/database.ts'
 import { until } from '../processes.ts'
 
-// What the driver does when a statement that is prepared on a connection no longer fits the database
-// (docs/decisions/023). Each test was seen to fail, or to hang, with the driver as it is published.
+// What the driver does when a prepared statement no longer fits the database (docs/decisions/023). With the unpatched
+// driver, each of these tests fails or hangs: we tried each one.
 
 const Rows = 30
 
 let database: Awaited<ReturnType<typeof testDatabase>>
-let db: Db // 3 connections, as small as an installation may be
+let db: Db // 3 connections, the smallest number that an installation may have
 let end: () => Promise<void>
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ afterAll(() => database.end())
 describe('when the result of a prepared statement changes its type (RevalidateCachedQuery)', () => {
   const read = (id: number) => db.execute<{ id: number; label: string }>(sql`select n.* from notes n where id = ${id}`)
 
-  test('each of 30 callers at once gets its own row, round after round', async () => {
+  test('30 parallel callers each get their own row, in every round', async () => {
     for (let round = 0; round < 5; round++) {
       const rows = await all(read)
       expect(rows.map(([row]) => [row?.id, row?.label])).toEqual(ids.map((id) => [id, `row ${id}`]))
@@ -42,7 +42,7 @@ describe('when the result of a prepared statement changes its type (RevalidateCa
     }
   })
 
-  test('a transaction begins and ends among them, and is nobody else’s', async () => {
+  test('a transaction begins and ends among them, and no other caller’s statement runs in it', async () => {
     for (let round = 0; round < 5; round++) {
       const answers = await Promise.all(
         ids.flatMap((id) => [
@@ -64,17 +64,17 @@ describe('when the result of a prepared statement changes its type (RevalidateCa
     expect(open?.count).toBe(0)
   })
 
-  test('a transaction that meets it fails whole, and the next one works', async () => {
+  test('a transaction that meets the change fails as a whole, and the next one works', async () => {
     const within = () => db.transaction((tx) => tx.execute(sql`select n.* from notes n where id = ${1}`))
     await Promise.all(ids.map(within))
     await change(sql`alter table notes add column extra text`)
     const first = await Promise.allSettled(ids.map(within))
-    expect(first.filter(({ status }) => status === 'rejected').length).toBeLessThanOrEqual(3) // one a connection
+    expect(first.filter(({ status }) => status === 'rejected').length).toBeLessThanOrEqual(3) // one per connection
     const rows = await Promise.all(ids.map(within))
     expect(rows.every(([row]) => row?.id === 1)).toBe(true)
   })
 
-  test('what is sent again is sent as it was: true stays true, and bytes stay what they are', async () => {
+  test('a statement that is sent again keeps its parameters: true stays true, and bytes stay the same', async () => {
     const secret = Buffer.from('c0ffee', 'hex')
     const find = (id: number) =>
       db.execute(sql`select n.* from notes n where id = ${id} and seen = ${true} and secret = ${secret}`)
@@ -91,7 +91,7 @@ test('a prepared statement that the server has forgotten is prepared again (Fetc
   expect((await all(read)).map(([row]) => row?.id)).toEqual(ids)
 })
 
-test('a column that takes another type is written all the same (transformAssignedExpr)', async () => {
+test('a column that gets another type can still be written (transformAssignedExpr)', async () => {
   await change(sql`alter table notes add column extra integer`)
   const write = (id: number) =>
     db.execute(sql`update notes set extra = ${String(id)}, seen = ${true} where id = ${id} returning id, seen`)
@@ -101,17 +101,17 @@ test('a column that takes another type is written all the same (transformAssigne
   expect(written.map((rows) => [...rows])).toEqual(ids.map((id) => [{ id, seen: true }]))
 })
 
-test('a statement that no longer fits in any other way fails once a connection, not for ever', async () => {
+test('a statement that no longer fits for another reason fails once per connection, then is prepared again', async () => {
   const read = () => db.execute(sql`select id from notes where label = ${'row 1'}`)
   await Promise.all(ids.map(read))
   await change(sql`alter table notes alter column label type uuid using gen_random_uuid()`)
-  await Promise.allSettled(ids.map(read)) // no operator compares uuid and text
+  await Promise.allSettled(ids.map(read)) // PostgreSQL has no operator that compares uuid and text
   const again = await Promise.allSettled(ids.map(read))
   const states = again.map((result) => result.status === 'rejected' && sqlStateOf(result.reason))
-  expect(new Set(states)).toEqual(new Set(['22P02'])) // parsed anew: 'row 1' is no uuid
+  expect(new Set(states)).toEqual(new Set(['22P02'])) // parsed again: 'row 1' is not a uuid
 })
 
-test('a connection has one statement at a time: who comes next waits for another, or in line', async () => {
+test('a connection runs one statement at a time: the next ones wait their turn', async () => {
   const only = connect(database.url, { connections: 1, name: 'one at a time' })
   const running = sql`select count(*)::int as count from pg_stat_activity where application_name = 'punctual one at a time'`
   const order: string[] = []
@@ -125,7 +125,7 @@ test('a connection has one statement at a time: who comes next waits for another
   await only.end()
 })
 
-test('a first connection that ends while the driver asks for the types of arrays is made anew with them', async () => {
+test('when the first connection ends while the driver reads the array types, a new connection reads them', async () => {
   await using way = await aBrokenStart()
   const only = connect(way.url, { connections: 1, name: 'test' })
   const read = () =>
@@ -135,20 +135,20 @@ test('a first connection that ends while the driver asks for the types of arrays
   await only.end()
 })
 
-test('a pool that was ended while it waited to connect again opens nothing any more', async () => {
+test('a pool that is closed while it waits to reconnect opens no more connections', async () => {
   await using way = await aBrokenStart({ connections: Number.POSITIVE_INFINITY, isClosedAtOnce: true })
   const only = connect(way.url, { connections: 1, name: 'test' })
   const asked = only.db.execute(sql`select 1`).catch(() => 'refused')
   await until(() => way.connections() > 6, 20_000)
   await only.end()
   expect(await asked).toBe('refused')
-  await new Promise((done) => setTimeout(done, 500)) // one that had begun may be accepted only now
+  await new Promise((done) => setTimeout(done, 500)) // a connection that had begun may be accepted only now
   const opened = way.connections()
-  await new Promise((done) => setTimeout(done, 1500)) // longer than it waits between two tries
+  await new Promise((done) => setTimeout(done, 1500)) // longer than the pool waits between two tries
   expect(way.connections()).toBe(opened)
 })
 
-/** A way to the database on which the first connections end at their first question, as when PostgreSQL restarts. */
+/** A proxy to the database. It ends the first connections at their first query, as when PostgreSQL restarts. */
 async function aBrokenStart({ connections = 1, isClosedAtOnce = false } = {}) {
   const { hostname, port } = new URL(database.url)
   const sockets = new Set<Socket>()
@@ -180,13 +180,14 @@ async function aBrokenStart({ connections = 1, isClosedAtOnce = false } = {}) {
   }
 }
 
-// An ErrorResponse (https://www.postgresql.org/docs/current/protocol-message-formats.html) as of a server that is stopped.
+// An ErrorResponse (https://www.postgresql.org/docs/current/protocol-message-formats.html), as a stopping server
+// sends it.
 const fields = Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0')
 const Terminated = Buffer.concat([Buffer.from([69, 0, 0, 0, fields.length + 4]), fields])
 
 const ids = Array.from({ length: Rows }, (_, i) => i + 1)
 
-/** All of `ids` at once; a hang is a failure. */
+/** Asks for all `ids` at once; the test fails if one hangs. */
 function all<T>(ask: (id: number) => PromiseLike<T>): Promise<T[]> {
   const late = new Promise<never>((_, reject) =>
     setTimeout(() => reject(new Error('Some were never answered.')), 20_000).unref(),

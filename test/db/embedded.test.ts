@@ -25,7 +25,7 @@ afterEach(async () => {
   await rm(home, { recursive: true })
 })
 
-test('what was stored is there after a stop and a start, under the same keys', async () => {
+test('stored rows are still there after a stop and a start, and the keys are the same', async () => {
   const first = await start()
   await run(first.installation.databaseUrl, 'create table kept as select 1 as n')
   await first.stop()
@@ -36,13 +36,13 @@ test('what was stored is there after a stop and a start, under the same keys', a
   expect(await run(second.installation.databaseUrl, 'select n from kept')).toEqual([{ n: 1 }])
 })
 
-test('the password and the keys are readable by their owner alone', async () => {
+test('only their owner can read the password and the keys', async () => {
   await start()
   for (const name of ['postgres.json', 'secret-keys'])
     expect((await stat(join(env.dataDir, name))).mode & 0o777).toBe(0o600)
 })
 
-test('the server that a killed process left is taken over', async () => {
+test('a new process takes over the server that a killed process left running', async () => {
   const killed = await startInChild()
   killed.child.kill('SIGKILL')
   await once(killed.child, 'exit')
@@ -54,7 +54,7 @@ test('the server that a killed process left is taken over', async () => {
   expect(await run(killed.url, 'select pg_postmaster_start_time()::text as t')).toEqual([before])
 })
 
-test('a server that is killed under us is started again', async () => {
+test('a server that is killed while we run is started again', async () => {
   const { installation } = await start()
   const [before] = await run(installation.databaseUrl, 'select pg_postmaster_start_time()::text as t')
   const kept = JSON.parse(await readFile(join(env.dataDir, 'postgres.json'), 'utf8'))
@@ -66,13 +66,13 @@ test('a server that is killed under us is started again', async () => {
   expect(await run(installation.databaseUrl, 'select pg_postmaster_start_time()::text as t')).not.toEqual([before])
 })
 
-test('a second start on the same folder is refused, and the first one is unharmed', async () => {
+test('a second start on the same folder is refused, and the first one keeps working', async () => {
   const first = await start()
   await expect(startEmbedded(env, log)).rejects.toThrow('Another process already runs the database')
   expect(await run(first.installation.databaseUrl, 'select 1 as n')).toEqual([{ n: 1 }])
 })
 
-test('a stop ends the server that it was asked to, never the one that was started after it', async () => {
+test('a second stop of an ended server does not stop the server that was started after it', async () => {
   const first = await start()
   await first.stop()
   const second = await start()
@@ -82,7 +82,7 @@ test('a stop ends the server that it was asked to, never the one that was starte
   expect(await run(second.installation.databaseUrl, 'select 1 as n')).toEqual([{ n: 1 }])
 })
 
-test('keys that are gone are missed, not made anew', async () => {
+test('a start without the keys file fails and makes no new keys', async () => {
   const { stop } = await start()
   await stop()
   await rm(join(env.dataDir, 'secret-keys'))
@@ -90,7 +90,7 @@ test('keys that are gone are missed, not made anew', async () => {
   await expect(start()).rejects.toThrow('secret-keys is missing')
 })
 
-test('a process joins the server that runs, and is told what to run when none does', async () => {
+test('a process joins the running server; when none runs, the error says what to start', async () => {
   await expect(joinInstallation(env)).rejects.toThrow(NotRunning)
   const { installation, stop } = await start()
   expect(await joinInstallation(env)).toEqual(installation)
@@ -98,12 +98,12 @@ test('a process joins the server that runs, and is told what to run when none do
   await expect(joinInstallation(env)).rejects.toThrow('run `npm start` first')
 })
 
-test('with DATABASE_URL, keys are demanded', async () => {
+test('with DATABASE_URL, keys are required', async () => {
   const elsewhere = readEnv({ DATABASE_URL: 'postgres://u:p@db.example/punctual' })
   await expect(joinInstallation(elsewhere)).rejects.toThrow('SECRET_KEYS must be too')
 })
 
-test('in a folder that only root can enter, the database is kept elsewhere', async ({ skip }) => {
+test('when only root can enter the data folder, the database is kept elsewhere', async ({ skip }) => {
   skip(process.getuid?.() !== 0, 'only root runs PostgreSQL as another user')
   await chmod(home, 0o700)
   const { installation } = await start()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { EnvError, misspeltSettings, readEnv } from '../../db/env.ts'
 
-test('each variable that is wrong is told in a sentence of its own, all at once', () => {
+test('each wrong variable gets its own sentence, and all are listed at once', () => {
   const wrong = {
     PORT: '80000',
     APP_URL: 'example',
@@ -29,12 +29,12 @@ test('a size is a number of bytes, or of KB, MB, GB or TB', () => {
     expect(sentencesOf({ STORAGE_QUOTA: wrong })).toHaveLength(1)
 })
 
-test('an address with a path or a trailing slash is no origin', () => {
+test('an address with a path or a trailing slash is not an origin', () => {
   for (const BASE_URL of ['https://a.example/', 'https://a.example/api', 'ftp://a.example'])
     expect(sentencesOf({ BASE_URL })).toHaveLength(1)
 })
 
-test('a bucket must be whole: what is missing or wrong is told, and nothing is asked while files are local', () => {
+test('a bucket needs all its settings: each missing or wrong one is named, and local files need none', () => {
   expect(sentencesOf({ FILES: 's3', S3_ENDPOINT: 'minio:9000', S3_FORCE_PATH_STYLE: 'yes' })).toEqual([
     'S3_ENDPOINT must be an origin such as https://punctual.example, without a path or a trailing slash.',
     'S3_FORCE_PATH_STYLE must be true or false.',
@@ -46,14 +46,14 @@ test('a bucket must be whole: what is missing or wrong is told, and nothing is a
   expect(readEnv({}).s3).toBeNull()
 })
 
-test('a server of its own is asked with the bucket in the path, Amazon with the bucket in the name', () => {
+test('an S3 server with an endpoint gets the bucket in the path, Amazon gets it in the host name', () => {
   const bucket = { FILES: 's3', S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' }
   const minio = readEnv({ ...bucket, S3_ENDPOINT: 'http://minio:9000' }).s3
   expect(minio).toMatchObject({ endpoint: 'http://minio:9000', region: 'us-east-1', forcePathStyle: true })
   expect(readEnv({ ...bucket, S3_REGION: 'eu-west-1' }).s3).toMatchObject({ endpoint: null, forcePathStyle: false })
 })
 
-test('a name for connections in DATABASE_URL is left out: ours are known by their own', () => {
+test('an application_name in DATABASE_URL is removed: our connections have their own names', () => {
   const urlOf = (query: string) => readEnv({ DATABASE_URL: `postgres://a:b%2F@db:5432/punctual${query}` }).databaseUrl
   expect(urlOf('?sslmode=require&application_name=posts')).toBe('postgres://a:b%2F@db:5432/punctual?sslmode=require')
   expect(urlOf('?sslmode=require')).toBe('postgres://a:b%2F@db:5432/punctual?sslmode=require')
@@ -63,7 +63,7 @@ test('an empty variable counts as absent', () => {
   expect(readEnv({ PORT: '', APP_URL: '', SECRET_KEYS: '' })).toMatchObject({ port: 3000, secretKeys: null })
 })
 
-test('a variable that looks like a setting is told with the one that was meant, and no other', () => {
+test('a variable that resembles a setting is reported with the setting it resembles; other variables are not', () => {
   const wrong = ['SECRET_KEY', 'DATABSE_URL', 'APPURL', 'port', 'OPERATOR', 'METRIC_PORT', 'TRUSTED_PROXY', 'DATABASE']
   const told = misspeltSettings(Object.fromEntries(wrong.map((name) => [name, 'x'])))
   const meant = [

@@ -35,7 +35,7 @@ describe.each([
     files = await open()
   })
 
-  test('what was written is read back: as a stream, whole and in part', async () => {
+  test('a written file is read back as a stream, as a whole and in part', async () => {
     const bytes = randomBytes(300_000)
     await files.write('abcd.jpg', Readable.from([bytes.subarray(0, 7), bytes.subarray(7)]))
     await files.write('efgh', Buffer.from('small'))
@@ -48,7 +48,7 @@ describe.each([
     expect(Buffer.from(await files.readAll('efgh')).toString()).toBe('small')
   })
 
-  test('a large file is the same after it went through', async () => {
+  test('a large file is unchanged after it is written and read', async () => {
     const bytes = randomBytes(20 * MiB)
     const path = await files.temporary()
     await writeFile(path, bytes)
@@ -58,7 +58,7 @@ describe.each([
     for (const key of ['large', 'streamed']) expect(digest(await files.readAll(key))).toBe(digest(bytes))
   })
 
-  test('nothing is changed when the source breaks off', async () => {
+  test('a write whose source breaks off changes nothing', async () => {
     await files.write('abcd', Buffer.from('old'))
     const broken = (megabytes: number) =>
       Readable.from(
@@ -76,14 +76,14 @@ describe.each([
     expect(await readdir(join(dataDir, 'files/temporary')).catch(() => [])).toEqual([])
   })
 
-  test('of two that write one key at once, one is there whole', async () => {
+  test('when several callers write one key at once, one of the files is there whole', async () => {
     const versions = ['a', 'b', 'c', 'd'].map((letter) => Buffer.alloc(200_000, letter))
     await Promise.all(versions.map((version) => files.write('abcd', version)))
 
     expect(versions.map(digest)).toContain(digest(await files.readAll('abcd')))
   })
 
-  test('what is not there is FileNotFound, and may be removed again', async () => {
+  test('a missing file throws FileNotFound when read, and can be removed again without an error', async () => {
     await files.write('abcd', Buffer.from('x'))
     await files.remove('abcd')
     await files.remove('abcd')
@@ -93,7 +93,7 @@ describe.each([
   })
 
   test.each(['', 'a', '..', '../x', '../../etc/passwd', 'ab/cd', 'ab\0cd', '.abc', 'a b', 'ab\\cd', 'a'.repeat(129)])(
-    'the key %j is refused, whatever is asked',
+    'the key %j is refused by every call',
     async (key) => {
       for (const ask of [
         () => files.bytesOf(key),
@@ -107,7 +107,7 @@ describe.each([
     },
   )
 
-  test('files are listed by how they begin and when they were written', async () => {
+  test('files are listed by prefix and by the time they were written', async () => {
     for (const key of ['fa01.webp', 'fa02.mp4', 'fb03.jpg']) await files.write(key, Buffer.from('x'))
     const listed = async (prefix: string, time: Date) => {
       const found: string[] = []
@@ -120,7 +120,7 @@ describe.each([
     expect(await listed('fc', later())).toEqual([])
   })
 
-  test('temporary files are new each time, can be made, and are cleared when they are old', async () => {
+  test('each temporary path is new and can be written to, and old ones are cleared', async () => {
     const [old, fresh] = [await files.temporary(), await files.temporary()]
     expect(old).not.toBe(fresh)
     for (const path of [old, fresh]) {
@@ -136,7 +136,7 @@ describe.each([
   })
 })
 
-test('only the owner of the process may read the files of a local folder', async () => {
+test('only the owner of the process can read the files of a local folder', async () => {
   const local = localFiles(dataDir)
   const path = await local.temporary()
   await writeFile(path, 'private', { mode: 0o644 })
@@ -146,9 +146,9 @@ test('only the owner of the process may read the files of a local folder', async
 })
 
 describe('what the S3 server in these tests (@20minutes/s3rver) can prove', () => {
-  const say = (what: string) => process.stdout.write(`S3: ${what}\n`) // by the test that has looked, once it has
+  const say = (what: string) => process.stdout.write(`S3: ${what}\n`) // the test calls it when it passes
 
-  test('signing: it refuses another secret, and another key', async () => {
+  test('signing: the server refuses a wrong secret and a wrong key', async () => {
     for (const wrong of [{ secretAccessKey: 'wrong' }, { accessKeyId: 'NOBODY' }]) {
       const stranger = await s3Files(dataDir, { ...s3.bucket, ...wrong })
       await expect(stranger.write('abcd', Buffer.from('x'))).rejects.toMatchObject({
@@ -185,7 +185,7 @@ describe('what the S3 server in these tests (@20minutes/s3rver) can prove', () =
     say('abort of a multipart upload: asked for; not looked at is what the server does then')
   })
 
-  test('presigning: no request is signed in its address', async () => {
+  test('presigning: no request has its signature in the URL', async () => {
     const own = await s3Files(dataDir, s3.bucket)
     s3.seen.length = 0
     await own.write('plain', Buffer.from('x'))

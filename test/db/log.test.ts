@@ -6,21 +6,21 @@ import { expect, test } from 'vitest'
 import { withoutParameters } from '../../db/log.ts'
 import { testDatabase } from '../postgres/database.ts'
 
-test('a query that fails is logged without what it was called with', async () => {
+test('a failed query is logged without its parameters', async () => {
   const { db, end } = await testDatabase()
   const secret = '$argon2id$secret\nof two lines'
   const failed = await db
     .execute(sql`insert into accounts (password_hash) values (${secret})`)
     .catch((error: Error) => error)
   const logged = JSON.stringify(withoutParameters(failed))
-  expect(String((failed as Error).message)).toContain(secret) // what would have been logged
+  expect(String((failed as Error).message)).toContain(secret) // this would be logged without `withoutParameters`
   expect(logged).toContain('Failed query')
   expect(logged).not.toContain('argon2id')
   expect(logged).not.toContain('of two lines')
   await end()
 })
 
-test('lines that a reader does not read are dropped and counted; the process goes on, and says so when it reads again', async () => {
+test('lines that a slow reader does not read are dropped and counted; the process goes on and reports the count when the reader reads again', async () => {
   const { exit, output, more } = program(`
     const line = 'x'.repeat(1000)
     for (let round = 0; round < 20; round++) {
@@ -33,7 +33,7 @@ test('lines that a reader does not read are dropped and counted; the process goe
     await sleep(500)`)
   const said = await more()
   const dropped = Number(/with (\d+) dropped/.exec(said)?.[1])
-  expect(dropped).toBeGreaterThan(10_000) // 20 MB, of which 4 wait
+  expect(dropped).toBeGreaterThan(10_000) // 20 MB, of which 4 MB wait
   const lines = await output()
   expect(lines.filter(({ msg }) => msg === 'one of many')).toHaveLength(20_000 - dropped)
   expect(lines.filter(({ msg }) => msg === 'log lines were dropped')).toMatchObject([
@@ -50,12 +50,13 @@ test('the last lines before a process ends are written, however it ends', async 
   }
 })
 
-test('a reader that never reads does not keep a process from its end', async () => {
+test('a reader that never reads does not keep a process from ending', async () => {
   const { exit } = program(`for (let i = 0; i < 5000; i++) log.info('x'.repeat(500)); process.exit(0)`)
   expect(await exit).toBe(0)
 })
 
-/** A process that logs. `more` is what it says on standard error first; `output` reads its log to the end, and lets it end. */
+/** A process that logs. `more` is what it prints first on standard error; `output` reads its log to the end, and lets
+ * it end. */
 function program(body: string) {
   const script = `
     import { once } from 'node:events'

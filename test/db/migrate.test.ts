@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.end()
 })
 
-test('two processes that migrate an empty database at once both end well, and each migration is applied once', async () => {
+test('when two processes migrate an empty database at once, both succeed and each migration is applied once', async () => {
   expect(await isMigrated(empty.db)).toBe(false)
 
   await Promise.all([migrate(emptyUrl), migrate(emptyUrl)])
@@ -32,7 +32,7 @@ test('two processes that migrate an empty database at once both end well, and ea
   expect(await empty.db.execute(sql`select 1 from graphile_worker.jobs`)).toHaveLength(0)
 })
 
-test('a database that lacks our newest migration is not called migrated', async () => {
+test('a database that lacks our newest migration does not count as migrated', async () => {
   expect(await isMigrated(database.db)).toBe(true)
 
   await database.db.execute(sql`delete from drizzle.__drizzle_migrations`)

@@ -12,7 +12,8 @@ import { testDatabase } from '../postgres/database.ts'
 import { fillOrganisation } from '../postgres/many-posts.ts'
 import { until } from '../processes.ts'
 
-// Migration 0015 on a database that the version before has filled. POSTS=100000 says how long it takes for so many.
+// Migration 0015 on a database that the version before it has filled. The output has the time. POSTS=100000 sets the
+// number of posts.
 
 const Posts = Number(process.env.POSTS ?? 3000)
 const Migrations = join(import.meta.dirname, '../../db/migrations')
@@ -44,16 +45,16 @@ afterAll(async () => {
   await rm(older, { recursive: true })
 })
 
-test('posts of the version before get the status that their deliveries say, and stand in the lists of their channels', async () => {
+test('posts of the version before get the status of their deliveries, and are in the lists of their channels', async () => {
   const [organisationId, accountId] = [uuidv7(), uuidv7()]
   await db.execute(sql`insert into organisations (id, name) values (${organisationId}, 'Works')`) // columns of that version
   await db.execute(sql`
     insert into accounts (id, name, email, password_hash) values (${accountId}, 'Ada', 'ada@example.org', '')`)
   await fillOrganisation(db, { organisationId, count: Posts, channelCount: 20 })
-  await db.execute(sql`update posts set told = null where told = 'DRAFT'`) // never told of
-  await db.execute(sql`update posts set told = 'PUBLISHING' where told = 'SCHEDULED'`) // told of while it was being sent
+  await db.execute(sql`update posts set told = null where told = 'DRAFT'`) // no event was ever sent
+  await db.execute(sql`update posts set told = 'PUBLISHING' where told = 'SCHEDULED'`) // an event was sent while it was PUBLISHING
   const begun = performance.now()
-  // As a worker settles meanwhile: first the post is locked, then its delivery is written.
+  // What a worker that settles does at the same time: it locks the post first, then writes its delivery.
   const settling = db.transaction(async (tx) => {
     const [one] = await tx.execute<{ id: string }>(sql`
       select p.id from posts p join deliveries d on d.post_id = p.id limit 1 for no key update of p`)
@@ -72,7 +73,7 @@ test('posts of the version before get the status that their deliveries say, and 
   expect(row).toEqual({ isWhole: true, posts: Posts, drafts: Posts / 50 })
 })
 
-test('what a process of the version before writes stands in the lists too', async () => {
+test('what a process of the version before writes is in the lists too', async () => {
   const [post] = await db.execute<{ id: string }>(sql`
     select post_id as id from channel_posts where is_alone and status = 'SCHEDULED' order by post_id limit 1`)
   const listed = async () => {

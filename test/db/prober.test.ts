@@ -28,7 +28,7 @@ afterEach(async () => {
   await database.end()
 })
 
-test('the database is asked once a time, on one connection', async () => {
+test('the prober asks the database at every interval, on one connection', async () => {
   const asked = sql`
     select count(*)::int as connections, max(query_start) as at from pg_stat_activity
     where datname = current_database() and application_name = 'punctual probe'`
@@ -41,7 +41,7 @@ test('the database is asked once a time, on one connection', async () => {
   expect(now!.connections).toBe(1)
 })
 
-test('a pool whose connections are dead while a fresh one answers is stuck', async () => {
+test('a pool is stuck when its connections are dead and a fresh one answers', async () => {
   way.deafen()
   const hangs = pool.db.execute(sql`select 1`).catch(() => {})
   await until(() => onStuck.mock.calls.length > 0)
@@ -50,7 +50,7 @@ test('a pool whose connections are dead while a fresh one answers is stuck', asy
   await hangs
 })
 
-test('a database that is silent to all is said to be, and no pool is stuck by it', async () => {
+test('a database that answers no connection is reported as silent, and no pool counts as stuck', async () => {
   way.silence()
   const hangs = pool.db.execute(sql`select 1`).catch(() => {})
   await until(() => prober.answers() === 'silent')
@@ -61,14 +61,14 @@ test('a database that is silent to all is said to be, and no pool is stuck by it
   await hangs
 })
 
-test('a database that refuses is away, and answers again once it is back', async () => {
+test('a database that refuses connections is reported as unreachable, and answers again once it is back', async () => {
   await way.shut()
   await until(() => prober.answers() === 'unreachable')
   await way.open()
   await until(() => prober.answers() === 'yes')
 })
 
-test('questions that take too long end by themselves, and say nothing of the database', async () => {
+test('a query that takes too long is ended, and the database still counts as answering', async () => {
   const slow = () => prober.ask((db) => db.execute(sql`select pg_sleep(60)`))
   for (let i = 0; i < 5; i++) {
     await expect(slow()).rejects.toThrow()
@@ -77,7 +77,7 @@ test('questions that take too long end by themselves, and say nothing of the dat
   await expect(prober.ask((db) => db.execute(sql`select 1`))).resolves.toHaveLength(1)
 })
 
-test('a slow statement says nothing of the database, and one after another is no standstill', async () => {
+test('slow statements, also one after another, make neither the database silent nor the pool stuck', async () => {
   const slow = pool.db.transaction(async (tx) => {
     for (let i = 0; i < 8; i++) {
       await tx.execute(sql`select pg_sleep(0.3)`)

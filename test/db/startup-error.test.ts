@@ -13,7 +13,7 @@ import { runtime } from '../processes.ts'
 import { aDoor } from '../stand-ins/door.ts'
 import { startS3 } from '../stand-ins/s3.ts'
 
-// A process that cannot start says why in one line, whichever it is.
+// Each kind of process that cannot start says why in one line.
 
 let database: Awaited<ReturnType<typeof testDatabase>>
 let dataDir: string
@@ -30,7 +30,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true })
 })
 
-/** What a process says whose start fails. */
+/** What a process prints when its start fails. */
 async function saidBy(script: string, settings: Record<string, string>, args: string[] = []): Promise<string> {
   const child = spawn(process.execPath, [script, ...args], {
     cwd: resolve(import.meta.dirname, '../..'),
@@ -46,7 +46,7 @@ async function saidBy(script: string, settings: Record<string, string>, args: st
       ...settings,
     },
     stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: 60_000, // one that starts after all
+    timeout: 60_000, // for a process that starts by mistake
   })
   let said = ''
   child.stderr.on('data', (chunk) => (said += chunk))
@@ -63,7 +63,7 @@ test.each(['server/index.ts', 'jobs/index.ts', 'server/run/start.ts'])(
   },
 )
 
-// As they are built, which start in half the time.
+// The built programs, which start in half the time.
 const commands: [string, string, string[]][] = [
   ['worker', 'build/worker.js', []],
   ['admin', 'build/admin.js', ['overdue']],
@@ -76,7 +76,7 @@ test.each([...commands, ['web', 'build/web.js', []]] as typeof commands)(
   },
 )
 
-// Web waits for its database and says so on /readyz.
+// Web is not here: it waits for its database and says so on /readyz.
 const starters: typeof commands = [...commands, ['npm start', 'build/start.js', []]]
 
 test.each(starters)('%s says in one line that its database is out of reach', async (_name, script, args) => {
@@ -88,7 +88,7 @@ test.each(starters)('%s says in one line that its database is out of reach', asy
 
 const all: typeof commands = [...starters, ['web', 'build/web.js', []]]
 
-test.each(all)('%s says in one line that there is no such database', async (_name, script, args) => {
+test.each(all)('%s says in one line that its database does not exist', async (_name, script, args) => {
   const url = `${inject('postgres')}/nobody_made_it`
   expect(await saidBy(script, { DATABASE_URL: url }, args)).toBe(
     'The database cannot be used (database "nobody_made_it" does not exist): create it with `createdb`, or correct the name in DATABASE_URL.\n',
@@ -116,7 +116,7 @@ test.each(processes)('%s says in one line that PostgreSQL is too old', async (_n
   await door.shut()
 })
 
-test.each(processes)('%s says in one line that its key opens nothing', async (_name, script, args) => {
+test.each(processes)('%s says in one line that its key opens none of the credentials', async (_name, script, args) => {
   const other = await testDatabase()
   const { organisationId } = await anOrganisation(other.db)
   await aChannel(other.db, randomBytes(32), { organisationId, network: 'feed' })
@@ -145,14 +145,14 @@ test.each([
   ['the worker’s health', 'build/worker.js', 'WORKER_PORT'],
   ['pages', 'build/web.js', 'PORT'],
   ['web’s metrics', 'build/web.js', 'METRICS_PORT'],
-])('a port that is taken is named: %s', async (_name, script, variable) => {
+])('a port that is in use is named: %s', async (_name, script, variable) => {
   const { port } = taken.address() as { port: number }
   expect(await saidBy(script, { HOST: '127.0.0.1', [variable]: String(port) })).toBe(
     `Port ${port} is taken by another program: stop that one, or set ${variable}.\n`,
   )
 })
 
-test('an address that the machine does not have is told with HOST', async () => {
+test('the error for an address that the machine does not have names HOST', async () => {
   expect(await saidBy('build/web.js', { HOST: '192.0.2.1' })).toBe(
     'This machine has no address 192.0.2.1: set HOST to one that it has.\n',
   )

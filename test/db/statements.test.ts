@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
 
-// A statement is prepared once a connection. When a migration adds a column, one that gives `*` gives something else than it
-// was prepared for, and PostgreSQL refuses it (0A000): within a transaction that is a failure for its caller. So what a
-// statement gives is named; inside, within parentheses, `*` does no harm.
+// A statement is prepared once per connection. After a migration adds a column, `*` returns other columns than the
+// prepared statement had, and PostgreSQL refuses it (0A000). Within a transaction, the caller fails. So a statement
+// names the columns that it returns. Inside parentheses, `*` does no harm.
 
 const Root = join(import.meta.dirname, '../..')
 
-test('no statement gives `*`: what is within parentheses aside', () => {
+test('no statement returns `*` (except inside parentheses)', () => {
   const files = globSync('{db,jobs,server}/**/*.ts', { cwd: Root })
   const given = files.flatMap((file) => statementsOf(file).filter(({ text }) => givesStar(text)))
   expect(given.map(({ place }) => place)).toEqual([])
@@ -27,7 +27,7 @@ test.each([
   expect(givesStar(text)).toBe(expected)
 })
 
-/** Every template tagged `sql` of a file, what is put into it left out. */
+/** Each template tagged `sql` in a file, without the values put into it. */
 function statementsOf(file: string): { place: string; text: string }[] {
   const source = ts.createSourceFile(file, readFileSync(join(Root, file), 'utf8'), ts.ScriptTarget.Latest, true)
   const found: { place: string; text: string }[] = []

@@ -23,7 +23,7 @@ test('the database itself refuses a post on another organisation\u2019s channel'
   await expect(move).rejects.toMatchObject({ cause: { code: '23503' } })
 })
 
-test('the database itself refuses a code or a token of one organisation on the consent of another, and a second token', async () => {
+test('the database itself refuses a code or a token of one organisation on a consent of another, and a second token', async () => {
   const [mine, foreign] = [await newThings(w, ours), await newThings(w, theirs)]
   const { organisationId, appId } = foreign
   const granted = { organisationId, appId, approvedByName: 'Ada', scopes: ['posts:read'] }
