@@ -52,7 +52,7 @@ test('posts of the version before get the status of their deliveries, and are in
     insert into accounts (id, name, email, password_hash) values (${accountId}, 'Ada', 'ada@example.org', '')`)
   await fillOrganisation(db, { organisationId, count: Posts, channelCount: 20 })
   await db.execute(sql`update posts set told = null where told = 'DRAFT'`) // no event was ever sent
-  await db.execute(sql`update posts set told = 'PUBLISHING' where told = 'SCHEDULED'`) // an event was sent while it was PUBLISHING
+  await db.execute(sql`update posts set told = 'PUBLISHING' where told = 'SCHEDULED'`) // an event said PUBLISHING
   const begun = performance.now()
   // What a worker that settles does at the same time: it locks the post first, then writes its delivery.
   const settling = db.transaction(async (tx) => {

@@ -36,7 +36,7 @@ const schedule = (content: string): Promise<Answer> =>
     headers: { 'idempotency-key': content },
   })
 
-/** How much of a post there is: itself, its deliveries and their wake-ups. */
+/** Counts what is stored of a post: the post itself, its deliveries and their wake-ups. */
 async function stored(content: string): Promise<{ posts: number; deliveries: number; wakeUps: number }> {
   const [row] = await database.db.execute<{ posts: number; deliveries: number; wakeUps: number }>(sql`
     select count(distinct p.id)::int as posts, count(distinct d.id)::int as deliveries, count(distinct j.id)::int as "wakeUps"
@@ -47,7 +47,7 @@ async function stored(content: string): Promise<{ posts: number; deliveries: num
 const none = { posts: 0, deliveries: 0, wakeUps: 0 }
 const whole = { posts: 1, deliveries: 1, wakeUps: 1 }
 
-test('K0 a web process that ends before the schedule commits leaves nothing, and the same request again makes one post', async () => {
+test('K0 a web process that ends before the schedule commits stores nothing, and repeating the request makes one post', async () => {
   const held = await hold(site.databaseUrl, 'commit')
   const asked = expect(schedule('K0')).rejects.toThrow()
   await held.reached()
@@ -61,11 +61,11 @@ test('K0 a web process that ends before the schedule commits leaves nothing, and
   expect(await stored('K0')).toEqual(whole)
 })
 
-test('K1 one that ends after the commit and before the reply has made the post, and the same request again tells which', async () => {
+test('K1 a web process that ends after the commit and before the reply has made the post, and repeating the request returns that post', async () => {
   const held = await hold(site.databaseUrl, 'commit')
   const asked = expect(schedule('K1')).rejects.toThrow()
   await held.reached()
-  web.kill('SIGSTOP') // it never hears that its commit went through
+  web.kill('SIGSTOP') // the process never learns that its commit succeeded
   await held.letThrough()
   await until(async () => (await stored('K1')).posts === 1)
   web.kill('SIGKILL')

@@ -13,7 +13,7 @@ for (const [text, crashCount] of [
     const victim = await worker({ mayEnd: true })
     const id = await aDelivery(db, { organisationId, channelId: await channel('blind'), dueAt: new Date(), text })
     expect(await victim.ended).toBe(1)
-    await worker({ mayEnd: true }) // it meets the same
-    await until(async () => (await deliveryOf(db, id)).attemptNo > 1) // it was taken over
+    await worker({ mayEnd: true }) // it meets the same fault
+    await until(async () => (await deliveryOf(db, id)).attemptNo > 1) // another worker took it over
     expect(await deliveryOf(db, id)).toMatchObject({ crashCount })
   })

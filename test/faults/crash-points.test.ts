@@ -7,18 +7,18 @@ import { hold, makeHoldable, type Step } from './database/hold.ts'
 import { assertInvariants } from './invariants.ts'
 import { endOf, leasesOf, oneOfEach, ownWorld, untilEnded, untilFrozen, untilTakenUp } from './play.ts'
 
-/** What becomes of a delivery: its state and evidence, how often it was sent, and how many posts are there. */
+/** How a delivery ends: its state and evidence, how often it was sent, and how many posts are visible. */
 type End = { state: string; evidence: string | null; sent: number; out: number }
 
 type CrashPoint = {
   name: string
-  /** Where the process ends by its own hand; `sent`: it is ended when the network has the post and has not answered. */
+  /** Where the process kills itself. `sent`: the test kills it when the network has the post and has not answered. */
   at: Point | 'sent'
-  /** What nobody can do before it has ended, so that all kinds come to the same point. */
+  /** A step that the test holds back until the process has ended, so that all kinds reach the same point. */
   hold?: Step
   becomes: Record<Kind, End>
   isFrozen?: true
-  /** A worker has ended before the first byte of each, so that there is something to take over and to look for. */
+  /** A first worker ends before the first byte of each, so there is something to take over and to look for. */
   isSecond?: true
 }
 
@@ -31,36 +31,37 @@ const sent = { keyed: { ...once, sent: 2 }, 'two-step': found, readable: found, 
 
 const crashPoints: CrashPoint[] = [
   { name: 'K2 woken, not claimed', at: 'woken', hold: 'scheduled>claimed', becomes: all },
-  { name: 'K3 claimed, nothing made of it', at: 'claimed', hold: 'claimed>sending', becomes: all },
-  { name: 'K3 claimed, its media up', at: 'prepared', hold: 'claimed>sending', becomes: all },
-  { name: 'K4 intended, no byte out', at: 'intended', becomes: unsent },
+  { name: 'K3 claimed, nothing prepared', at: 'claimed', hold: 'claimed>sending', becomes: all },
+  { name: 'K3 claimed, its media uploaded', at: 'prepared', hold: 'claimed>sending', becomes: all },
+  { name: 'K4 intended, no byte sent', at: 'intended', becomes: unsent },
   { name: 'K5 sent, no answer', at: 'sent', becomes: sent },
   { name: 'K6 answered, not recorded', at: 'answered', hold: 'sending>published', becomes: sent },
   { name: 'K7 recorded, its job not deleted', at: 'settled', becomes: all },
   {
-    name: 'K8 frozen before the first byte, awake after the takeover',
+    name: 'K8 frozen before the first byte, resumed after the takeover',
     at: 'intended',
     becomes: unsent,
     isFrozen: true,
   },
-  { name: 'K9 the reaper, while it takes over', at: 'reaping', becomes: unsent, isSecond: true },
-  { name: 'K9 who looks for a post, while it looks', at: 'looking', hold: 'looked', becomes: unsent, isSecond: true },
+  { name: 'K9 a worker, while it takes over', at: 'reaping', becomes: unsent, isSecond: true },
+  { name: 'K9 a worker, while it looks for a post', at: 'looking', hold: 'looked', becomes: unsent, isSecond: true },
 ]
 
-// Where a send has the time that it has in the product: on a slow machine a tenth of it is over before all have come as far.
+// At these points a send has the time limits of production. On a slow machine, a tenth is over before all kinds are
+// there.
 const atSends = new Set<CrashPoint['at']>(['intended', 'sent', 'answered'])
 
-const TakenUpWithinMs = 30_000 // ten times the 3 s of a killed process
-const TakenUpFromFrozenWithinMs = 35_000 // ten times the 35 s of a frozen one, at a tenth of the times
+const TakenUpWithinMs = 30_000 // ten times the 3 s for a killed process
+const TakenUpFromFrozenWithinMs = 35_000 // ten times the 35 s for a frozen process, at a tenth of the times
 
 for (const workers of [1, 2] as const)
-  describe.concurrent(`${workers === 1 ? 'started again' : 'with another beside it'}, a worker loses nothing and sends nothing twice`, () => {
+  describe.concurrent(`${workers === 1 ? 'one worker that is restarted' : 'two workers, one of which fails,'}: nothing is lost and nothing is sent twice`, () => {
     for (const point of crashPoints)
       test(point.name, async (context) => {
         const w = await ownWorld(context)
         await makeHoldable(w.db)
         const other = workers === 2 ? await w.worker() : null
-        other?.kill('SIGSTOP') // alive, and takes nothing before its turn
+        other?.kill('SIGSTOP') // alive, but claims nothing yet
         const { ids, victim } = await crash(w, point)
         w.fake.behave = (_request, { show, reply }) => reply(200, { id: show() })
         await goOn(w, other, point.isFrozen ? victim : null)
@@ -71,7 +72,7 @@ for (const workers of [1, 2] as const)
       })
   })
 
-/** Bring a delivery of each kind to the point, and let their worker end or stand still there. */
+/** Brings a delivery of each kind to the point, and lets their worker end or freeze there. */
 async function crash(w: World, point: CrashPoint): Promise<{ ids: Record<Kind, string>; victim: Started }> {
   const nth = kinds.length
   const first = point.isSecond ? await w.worker(wayOf({ at: 'intended' }, nth)) : null
@@ -96,7 +97,7 @@ function wayOf({ at, isFrozen }: Pick<CrashPoint, 'at' | 'isFrozen'>, nth: numbe
   return { ...way, dieAt: { point: at, nth: at === 'reaping' ? 1 : nth, signal: isFrozen ? 'SIGSTOP' : 'SIGKILL' } }
 }
 
-/** Let the other worker take up what was left, or one that is started now, or the frozen one itself, which wakes at last. */
+/** Lets a worker take over what was left: the other one, a new one, or the frozen one itself when it resumes. */
 async function goOn(w: World, other: Started | null, frozen: Started | null): Promise<void> {
   const left = await leasesOf(w.db)
   other?.kill('SIGCONT')
@@ -105,5 +106,5 @@ async function goOn(w: World, other: Started | null, frozen: Started | null): Pr
   if (!frozen || other) await untilTakenUp(w.db, left, frozen ? TakenUpFromFrozenWithinMs : TakenUpWithinMs)
   if (!frozen) return
   frozen.kill('SIGCONT')
-  await until(() => frozen.log().split('"attempt ended"').length > kinds.length) // it has tried, each of them
+  await until(() => frozen.log().split('"attempt ended"').length > kinds.length) // it has tried each of them
 }

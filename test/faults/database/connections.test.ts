@@ -9,7 +9,7 @@ import { deliveryOf, untilPublished, type World } from '../../world.ts'
 import { assertInvariants } from '../invariants.ts'
 import { endOf, oneOfEach, ownWorld, untilEnded } from '../play.ts'
 
-/** Let a delivery of each kind be sent; `answer` lets the network answer, and those that come later at once. */
+/** Lets a delivery of each kind be sent. `answer` makes the network answer; it answers later sends at once. */
 async function underWay(w: World) {
   const answers: (() => void)[] = []
   w.fake.behave = (_request, { show, reply }) => {
@@ -17,7 +17,7 @@ async function underWay(w: World) {
     answers.push(() => reply(200, { id }))
   }
   const ids = await oneOfEach(w)
-  await until(() => answers.length >= kinds.length) // those that wait from before may be under way as well
+  await until(() => answers.length >= kinds.length) // older deliveries that waited may be under way as well
   const answer = () => {
     w.fake.behave = (_request, { show, reply }) => reply(200, { id: show() })
     for (const one of answers) one()
@@ -26,7 +26,7 @@ async function underWay(w: World) {
 }
 
 describe.concurrent('a worker that loses its connections', () => {
-  test('ended by the database: it records what it sent, takes a new owner id, is not counted as crashed, and works again', async (context) => {
+  test('when the database ends them, it records what it sent, takes a new owner id, does not count as crashed, and works again', async (context) => {
     const role = `cut_${randomBytes(4).toString('hex')}`
     const server = connectDb(`${inject('postgres')}/postgres`, { connections: 1, name: 'test' })
     context.onTestFinished(async () => {
@@ -39,7 +39,7 @@ describe.concurrent('a worker that loses its connections', () => {
     Object.assign(url, { username: role, password: 'cut' })
     const cut = await w.worker({ timesFactor: 1, env: { DATABASE_URL: url.href } })
     const other = await w.worker({ timesFactor: 1 })
-    other.kill('SIGSTOP') // alive, and takes nothing before its turn
+    other.kill('SIGSTOP') // alive, but claims nothing yet
     const { ids, answer } = await underWay(w)
     await w.db.execute(sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role}`)
     other.kill('SIGCONT')
@@ -59,7 +59,7 @@ describe.concurrent('a worker that loses its connections', () => {
     await assertInvariants(w, { lostAfterMs: 60_000 })
   })
 
-  test('cut without a reset: another takes over, nothing is sent twice, and its health says so', async (context) => {
+  test('when they are cut without a reset, another worker takes over, nothing is sent twice, and its health page reports it', async (context) => {
     const w = await ownWorld(context)
     const way = await aDoor(w.site.databaseUrl)
     context.onTestFinished(way.shut)
@@ -79,15 +79,16 @@ describe.concurrent('a worker that loses its connections', () => {
     const health = await fetch(`${cut.healthUrl}/readyz`)
     expect([health.status, await health.text()]).toEqual([503, 'readyz: the database does not answer\n'])
     await assertInvariants(w)
-    cut.kill('SIGKILL') // its stop would wait 50 s for the database
+    cut.kill('SIGKILL') // stopping would wait 50 s for the database
   })
 
-  // Raised by a trigger. The others are what a freeze longer than a statement may take, and a migration's lock, leave behind.
+  // A trigger raises these errors. A freeze that is longer than a statement may take causes the second, a migration's
+  // lock the third.
   test.for([
     ['a full disk', '53100'],
     ['a statement that took too long', '57014'],
-    ['a lock that was not given', '55P03'],
-  ])('%s (%s): nothing is sent that could not be intended, and no duplicate after', async ([, code], context) => {
+    ['a lock that was not granted', '55P03'],
+  ])('%s (%s): nothing is sent without an intent, and nothing is sent twice', async ([, code], context) => {
     const w = await ownWorld(context)
     await w.db.execute(
       sql.raw(`

@@ -9,7 +9,8 @@ import { assertInvariants } from '../invariants.ts'
 import { endOf, oneOfEach, supervised } from '../play.ts'
 import { hold, makeHoldable } from './hold.ts'
 
-// At the times of production: who loses the database keeps what it knows, and nobody has to be waited for.
+// At the times of production: a worker that loses the database keeps its results, and nothing waits for a dead
+// worker.
 
 const AwayMs = 5_000
 const WorksAgainWithinMs = 30_000
@@ -19,10 +20,10 @@ const Activities = ['idle', 'claiming', 'sending', 'recording'] as const
 type Worker = Awaited<ReturnType<World['worker']>>
 type Supervised = ReturnType<typeof supervised>
 
-describe.concurrent('PostgreSQL away for 5 s: every worker works again within 30 s of its return, nothing is lost or sent twice', () => {
+describe.concurrent('PostgreSQL away for 5 s: every worker works again within 30 s of its return, and nothing is lost or sent twice', () => {
   for (const mode of Modes)
     test(`${mode}: while idle, claiming, sending and recording`, { timeout: 400_000 }, async ({ onTestFinished }) => {
-      const cluster = await startCluster({ fsync: 'off', full_page_writes: 'off' }) // what was committed is kept
+      const cluster = await startCluster({ fsync: 'off', full_page_writes: 'off' }) // committed rows survive the stop
       const w = await world({ database: await testDatabase({ server: cluster.server }) })
       const workers = [1, 2].map(() => supervised(w, { timesFactor: 1 }))
       onTestFinished(async () => {
@@ -49,7 +50,7 @@ describe.concurrent('PostgreSQL away for 5 s: every worker works again within 30
     })
 })
 
-/** Bring a delivery of each kind to where they are `activity`; `goOn` takes away what kept them there. */
+/** Brings a delivery of each kind to the activity; `goOn` removes what blocks them there. */
 async function busy(w: World, activity: (typeof Activities)[number]) {
   if (activity === 'idle') return { ids: [], goOn: async () => {} }
   if (activity === 'sending') {
@@ -71,7 +72,7 @@ async function busy(w: World, activity: (typeof Activities)[number]) {
   return { ids, goOn: held.letThrough }
 }
 
-/** Take the database away; `meanwhile` is called when it is gone. */
+/** Takes the database away; `meanwhile` is called when it is gone. */
 async function away(w: World, cluster: Cluster, mode: (typeof Modes)[number], meanwhile: () => Promise<void>) {
   const readOnly = async (to: string) => {
     await w.db.execute(sql.raw(`alter system set default_transaction_read_only = ${to}`))
@@ -94,15 +95,15 @@ async function away(w: World, cluster: Cluster, mode: (typeof Modes)[number], me
   )
 }
 
-/** Have each worker, while the others stand still, send one of each kind. Answers after how long all have. */
+/** Each worker in turn, with the others frozen, sends one of each kind. Returns after how many ms all have. */
 async function untilAllWork(w: World, workers: Supervised[]): Promise<number> {
   const from = Date.now()
-  await until(async () => (await Promise.all(workers.map(isReady))).every(Boolean)) // or its successor is being started
+  await until(async () => (await Promise.all(workers.map(isReady))).every(Boolean)) // or its successor starts
   for (const worker of workers) {
     await until(() => isReady(worker))
     const others = workers.filter((other) => other !== worker).map((other) => other.now())
     for (const other of others) other.kill('SIGSTOP')
-    const ids = await until(() => oneOfEach(w).catch(() => null)) // a connection of ours may have been lost as well
+    const ids = await until(() => oneOfEach(w).catch(() => null)) // our own connection may be lost too
     await untilPublished(w.db, Object.values(ids))
     for (const other of others) other.kill('SIGCONT')
   }

@@ -10,19 +10,19 @@ import { deliveryOf, untilPublished, world } from '../../world.ts'
 import { assertInvariants } from '../invariants.ts'
 import { endOf, oneOfEach } from '../play.ts'
 
-// All processes of PostgreSQL are stopped where they are: connections stay, new ones are opened by the kernel, and nothing
+// All processes of PostgreSQL are stopped (SIGSTOP): connections stay open, the kernel accepts new ones, and nothing
 // answers. Unlike a database that is away, nothing ends by itself. At the times of production.
 
-describe.concurrent('PostgreSQL frozen: it is said at once, nobody waits for it, and all goes on by itself', () => {
+describe.concurrent('PostgreSQL frozen: health checks report it at once, no call waits for it, and everything recovers by itself', () => {
   test.each([15, 60])('for %i s', { timeout: 300_000 }, async (seconds) => {
     await using site = await openSite()
     const { w, cluster, web, workers, answer } = site
     const ids = Object.values(await site.sending())
-    const pending = site.ask() // under way when it freezes, or soon after
+    const pending = site.ask() // a request that runs when PostgreSQL freezes, or just after
     await cluster.freeze()
     const frozenAt = performance.now()
     const thawAt = frozenAt + seconds * 1000
-    answer() // what was being sent is answered now, and cannot be written down
+    answer() // the network now answers the running sends, and the results cannot be recorded
     const refused = { ready: 503, api: 503, page: 503, workers: [503, 503], live: [200, 200, 200] }
     await until(async () => isDeepStrictEqual(await site.ask(), refused))
     const noticedMs = performance.now() - frozenAt
@@ -35,7 +35,7 @@ describe.concurrent('PostgreSQL frozen: it is said at once, nobody waits for it,
       asked++
       expect(answers).toEqual(refused)
     }
-    expect(asked).toBeGreaterThan(0) // and each was answered while nothing could be asked
+    expect(asked).toBeGreaterThan(0) // each was answered while PostgreSQL was frozen
     process.stdout.write(
       `PostgreSQL frozen for ${seconds} s: said after ${noticedMs.toFixed(0)} ms, then ${asked} answers, the slowest after ${slowestMs.toFixed(0)} ms\n`,
     )
@@ -43,13 +43,13 @@ describe.concurrent('PostgreSQL frozen: it is said at once, nobody waits for it,
     await cluster.thaw()
     await pending
     await until(async () => (await site.ask()).ready === 200)
-    await untilPublished(w.db, ids.slice(0, 3)) // of the fourth, blind, nobody may know
+    await untilPublished(w.db, ids.slice(0, 3)) // the outcome of the fourth, the blind one, may be unknown
     for (const id of ids) {
       expect(await endOf(w, id)).toMatchObject({ out: 1 })
       expect(await deliveryOf(w.db, id)).toMatchObject({ crashCount: 0 })
     }
     await untilPublished(w.db, Object.values(await oneOfEach(w)))
-    const well = { api: 200, workers: [200, 200] } // a worker that lost its connections is draining until it goes on as another
+    const well = { api: 200, workers: [200, 200] } // a worker drains until it gets a new owner id
     await until(async () => {
       const { api, workers } = await site.ask()
       return isDeepStrictEqual({ api, workers }, well)
@@ -58,13 +58,13 @@ describe.concurrent('PostgreSQL frozen: it is said at once, nobody waits for it,
     await assertInvariants(w, { lostAfterMs: 60_000 })
   })
 
-  test('web and worker end on SIGTERM all the same', { timeout: 200_000 }, async () => {
+  test('web and worker still end on SIGTERM', { timeout: 200_000 }, async () => {
     await using site = await openSite()
     await site.sending()
     await site.cluster.freeze()
     site.answer()
     const codes = await Promise.all([site.web, ...site.workers].map((process) => process.stop()))
-    expect(codes).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)]) // ended, and by no signal
+    expect(codes).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)]) // not ended by a signal
     await site.cluster.thaw()
   })
 })
@@ -80,7 +80,7 @@ async function openSite() {
   const answers: (() => void)[] = []
   return {
     ...{ cluster, w, web, workers },
-    /** A delivery of each kind that the network has and does not answer until `answer`. */
+    /** A delivery of each kind. The network has the posts and does not answer until `answer` is called. */
     async sending() {
       w.fake.behave = (_request, { show, reply }) => {
         const id = show()
@@ -94,7 +94,7 @@ async function openSite() {
       w.fake.behave = (_request, { show, reply }) => reply(200, { id: show() })
       for (const answer of answers) answer()
     },
-    /** What each door answers at once. */
+    /** What each health check, API call and page answers now. */
     async ask() {
       const [ready, api, page, live, ...ofWorkers] = await Promise.all([
         status(`${w.site.appUrl}/readyz`),

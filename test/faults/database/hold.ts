@@ -2,14 +2,14 @@ import { sql } from 'drizzle-orm'
 import { connect, type Db } from '../../../db/client.ts'
 import { until } from '../../processes.ts'
 
-// Lets a test keep the database from taking a step of the ledger, so that a process can be ended right before it.
+// Lets a test block a step of the ledger in the database, so that it can end a process right before the step.
 
 const HoldLock = 70_040
 
-/** A step: `old state>new state` of a delivery, what a look found, a fresh credential, or the commit of a new post. */
+/** A step: `old state>new state` of a delivery, the result of a look, a fresh credential, or the commit of a new post. */
 export type Step = 'scheduled>claimed' | 'claimed>sending' | 'sending>published' | 'looked' | 'credential' | 'commit'
 
-/** Prepare a database for `hold`. */
+/** Prepares a database for `hold`. */
 export async function makeHoldable(db: Db): Promise<void> {
   await db.execute(
     sql.raw(`
@@ -31,15 +31,15 @@ export async function makeHoldable(db: Db): Promise<void> {
 }
 
 export type Held = {
-  /** Wait until somebody would take the step. */
+  /** Waits until a process tries the step. */
   reached: () => Promise<unknown>
-  /** Let them. */
+  /** Unblocks the step. */
   letThrough: () => Promise<void>
-  /** End the sessions that wait: their processes have ended. */
+  /** Ends the sessions that wait. Call it when their processes have ended. */
   release: () => Promise<void>
 }
 
-/** Let nobody take `step` until it is let go. */
+/** Blocks `step` for all processes until `letThrough` or `release` is called. */
 export async function hold(url: string, step: Step): Promise<Held> {
   const { db, end } = connect(url, { connections: 1, name: 'test hold' })
   await db.execute(sql`select pg_advisory_lock(${HoldLock}::int, hashtext(${step}))`)

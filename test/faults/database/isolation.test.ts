@@ -11,16 +11,16 @@ import { type Chance, chanceOf } from '../../storm/chance.ts'
 import { untilPublished, type World, world } from '../../world.ts'
 import { assertInvariants } from '../invariants.ts'
 
-// I7: two organisations ask and publish beside one another, over few connections, while the database changes under their
-// processes. ISOLATION_MINUTES and ISOLATION_SEED have it go on for longer, or another way.
+// I7: two organisations read and publish at the same time, over few connections, while the database changes under
+// their processes. ISOLATION_MINUTES sets how long, ISOLATION_SEED the order of events.
 
 const Minutes = Number(process.env.ISOLATION_MINUTES ?? 1)
 const Seed = Number(process.env.ISOLATION_SEED ?? 1)
 const CallersOfEach = 15
-const AnsweredWithinMs = 60_000 // nothing hangs: ten times what a frozen database may cost
+const AnsweredWithinMs = 60_000 // ten times what a frozen database may cost: nothing may hang
 const FewConnections = { DATABASE_CONNECTIONS: '3' }
 
-test('every answer belongs to its asker or is an error, and none hangs, whatever happens to the database', {
+test('every answer belongs to its caller or is an error, and no call hangs, whatever happens to the database', {
   timeout: Minutes * 60_000 + 300_000,
 }, async () => {
   const cluster = await startCluster({ fsync: 'off', full_page_writes: 'off', max_connections: '200' })
@@ -84,7 +84,7 @@ async function expectAlive(processes: Started[]): Promise<void> {
   expect(await Promise.race([...ended, sleep(0, null)])).toBe(null)
 }
 
-/** The lines of a process's log that are more than information. */
+/** The lines of a process's log above the level info. */
 function warningsOf({ pid, log }: Started): string {
   const lines = log().split('\n')
   return `Process ${pid}, of ${lines.length} lines:\n${lines.filter((line) => !line.startsWith('{"level":30')).join('\n')}\n`
@@ -92,7 +92,8 @@ function warningsOf({ pid, log }: Started): string {
 
 type Asker = { organisationId: string; name: string; key: string; channelIds: string[]; postId: string }
 
-// A channel for each caller: what several send at once to one may be accepted in another order than it is dated.
+// Each caller has its own channel: a network may accept parallel sends of one channel in another order than their
+// dates.
 type Caller = Asker & { channelId: string }
 
 async function anAsker(w: World, appUrl: string, name: string): Promise<Asker> {
@@ -169,7 +170,7 @@ const questions: Question[] = [
   },
 ]
 
-/** Something happens to the database; its name is answered. */
+/** Makes something happen to the database and returns its name. */
 async function strike(db: Db, cluster: Cluster, chance: Chance, n: number): Promise<string> {
   const blow = chance.weighted({ 'a column': 8, 'a type': 8, 'ended backends': 3, restart: 1, freeze: 1 })
   if (blow === 'restart') {
@@ -200,7 +201,7 @@ async function strike(db: Db, cluster: Cluster, chance: Chance, n: number): Prom
 
 const busiest = ['posts', 'channels', 'deliveries', 'api_keys', 'organisations', 'idempotency_keys']
 
-/** Those that have had the fewest. */
+/** The tables with the fewest extra columns. */
 async function nextTables(db: Db): Promise<string[]> {
   const rows = await db
     .execute<{ table: string }>(sql`
@@ -210,7 +211,8 @@ async function nextTables(db: Db): Promise<string[]> {
   return rows.map(({ table }) => table)
 }
 
-// Each statement that reads one gives another type from then on, as after a migration that makes room in a column.
+// A statement that reads such a column returns another type after the change, as after a migration that widens a
+// column.
 async function instantsOf(db: Db): Promise<{ table: string; column: string }[]> {
   const rows = await db
     .execute<{ table: string; column: string }>(sql`
@@ -220,7 +222,8 @@ async function instantsOf(db: Db): Promise<{ table: string; column: string }[]> 
   return rows.length > 0 ? [...rows] : [{ table: 'posts', column: 'created_at' }]
 }
 
-/** As a migration does, on a connection of its own. False: the database was away, locked, or does not allow it. */
+/** Works as a migration does, on its own connection. False: the database was away, locked, or does not allow the
+ * change. */
 async function change(db: Db, statement: string): Promise<boolean> {
   return db
     .transaction(async (tx) => {

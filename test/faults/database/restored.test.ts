@@ -53,10 +53,10 @@ for (const [how, isMarkKept] of [
   })
 
 for (const [how, stop, ...args] of [
-  ['once a worker notices', untilNoticed],
-  ['once the operator says so', sayRestored, '--single-transaction'], // as docs/operations.md has it
+  ['a worker notices it', untilNoticed],
+  ['the operator reports it', sayRestored, '--single-transaction'], // as docs/operations.md says
 ] as const)
-  test(`after a dump is restored into the same database and ${how}, running processes publish again with no restart`, async (context) => {
+  test(`after a dump is restored into the same database and ${how}, running processes publish again without a restart`, async (context) => {
     const scene = await sent(context)
     const { w, url, worker, callers } = scene
     const web = await startWeb(w.site)
@@ -72,10 +72,10 @@ for (const [how, stop, ...args] of [
       for (const { json } of answers)
         await until(async () => (await api('GET', `/posts/${json.id}`)).json.status === 'PUBLISHED')
     }
-    await publishEach() // every connection has statements and types of the time before
+    await publishEach() // every connection has prepared statements and types from before the restore
 
     await asOftenAsNeeded(() => tool('pg_restore', '--clean', '--if-exists', ...args, '-d', url, scene.dump))
-    frozen.kill('SIGSTOP') // it sees nothing until sending goes on
+    frozen.kill('SIGSTOP') // it notices nothing until sending goes on
     await stop(scene)
     await admin(w, url, 'resume')
     const logs = [worker, web].map(({ log }) => log().length)
@@ -85,7 +85,7 @@ for (const [how, stop, ...args] of [
     expect(w.fake.received).toHaveLength(12 + 2 * callers.channelIds.length)
     for (const list of ['/posts', '/posts?status=PUBLISHED', '/channels'])
       expect((await api('GET', list)).status).toBe(200)
-    const { stdout } = await admin(w, url, 'verify').catch((error: { stdout: string }) => error) // it exits 1 when something is broken
+    const { stdout } = await admin(w, url, 'verify').catch((error: { stdout: string }) => error) // exits 1 if one is broken
     expect(JSON.parse(stdout).invariants.filter(({ broken }: { broken: number }) => broken > 0)).toEqual([])
     const since = [worker, web].map(({ log }, i) => log().slice(logs[i])).join('')
     expect(since).not.toMatch(/malformed array literal|cache lookup failed/)
@@ -99,7 +99,7 @@ test('a dump restored into a new database sends nothing again', async (context) 
   await expectStopped(scene, url)
 })
 
-test('a standby that became the primary sends nothing until resume, for it may not know what went out', async (context) => {
+test('a standby that became the primary sends nothing until resume, because it may not know all posts that went out', async (context) => {
   const scene = await sent(context)
   const url = await promotedStandby(context, scene)
   await expectStopped(scene, url, [])
@@ -115,7 +115,7 @@ test('where failovers are allowed, a standby that became the primary goes on sen
   expect(scene.w.fake.received).toHaveLength(13)
 })
 
-test('what PostgreSQL does by itself, or an operator to tables, leaves the mark whole', async (context) => {
+test('maintenance by PostgreSQL or an operator leaves the database mark valid', async (context) => {
   for (const server of [cluster.server, undefined]) {
     const { db, end } = await testDatabase(server ? { server } : {})
     context.onTestFinished(end)
@@ -125,14 +125,14 @@ test('what PostgreSQL does by itself, or an operator to tables, leaves the mark 
 })
 
 /**
- * Twelve posts that went out after a dump was made of the time before, with a worker that runs on; `later` is due in an hour.
- * `callers` has the key and the channels of another organisation.
+ * A dump was made, then twelve posts went out, and a worker still runs; `later` is due in an hour. `callers` has the
+ * key and the channels of another organisation.
  */
 async function sent(context: TestContext) {
   const database = await testDatabase({ server: cluster.server })
   const w = await world({ database })
   context.onTestFinished(w.end)
-  await (await w.worker()).stop() // from here on the database is known
+  await (await w.worker()).stop() // from here on the database has its mark
   const aPost = async (dueAt: Date) => {
     const channelId = await w.channel('blind')
     return { organisationId: w.organisationId, channelId, dueAt }
@@ -150,7 +150,7 @@ async function sent(context: TestContext) {
 
 type Scene = Awaited<ReturnType<typeof sent>>
 
-/** Nothing goes out again from the database at `url`: what was past due needs a person, and the rest goes on after `resume`. */
+/** Nothing goes out again from the database at `url`: overdue posts need review, and the rest goes out after `resume`. */
 async function expectStopped({ w, ids, later }: Scene, url: string, restored = ids): Promise<void> {
   const inReview = sql`select from deliveries where state = 'needs_review' and error->>'code' = 'restored'`
   const count = (rows: SQL) => onDatabase(url, async (db) => (await db.execute(rows)).length)
@@ -171,7 +171,7 @@ async function expectStopped({ w, ids, later }: Scene, url: string, restored = i
 
 function untilNoticed({ url }: Scene): Promise<unknown> {
   const isNoticed = () => onDatabase(url, async (db) => (await db.execute(stopped)).length === 1)
-  return until(() => isNoticed().catch(() => false)) // whoever notices it ends this connection too
+  return until(() => isNoticed().catch(() => false)) // the process that notices it ends this connection too
 }
 
 async function sayRestored({ w, url }: Scene): Promise<void> {
@@ -211,6 +211,6 @@ async function empty(db: Tx, isMarkKept: boolean): Promise<void> {
 }
 
 async function onDatabase<T>(url: string, work: (db: Tx) => Promise<T>): Promise<T> {
-  const { db, end } = connect(url, { connections: 1, name: 'test' }) // anew: what it prepared knew other tables
+  const { db, end } = connect(url, { connections: 1, name: 'test' }) // new: the old one has statements for old tables
   return work(db).finally(end)
 }

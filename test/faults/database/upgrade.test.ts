@@ -11,8 +11,8 @@ import { testDatabase } from '../../postgres/database.ts'
 import { type Site, type Started, startWeb, startWorker, testSite, until } from '../../processes.ts'
 import { type Answer, callApi } from '../../server/web.ts'
 
-// What an installation of version 10 of the database kept (posts in every state, of two organisations) comes to this version,
-// and goes on to a next one while it is used.
+// The data of an installation with version 10 of the database (posts in every state, of two organisations) is
+// migrated to this version, and to a next one while it is used.
 
 const Fixture = join(import.meta.dirname, '../../db/fixtures/version-10.sql')
 const Migrations = join(import.meta.dirname, '../../../db/migrations')
@@ -40,14 +40,14 @@ beforeAll(async () => {
   await loading.db.execute(sql.raw(await readFile(Fixture, 'utf8')))
   await loading.end()
   ;({ db, end } = connect(url, { connections: 2, name: 'test', bounds: unbounded }))
-  // As if it were of today: whatever was to come is still to come.
+  // Makes the data look like today's: scheduled posts are still due in the future.
   await db.execute(sql`update deliveries set due_at = now() + interval '1 day' where state = 'scheduled'`)
   await migrate(url)
   site = await testSite(url, { SECRET_KEYS: SecretKeys })
   running.push(await startWeb(site), await startWorker(site))
-  // It was brought here by a dump, so nothing is sent until an operator says so.
+  // A dump brought the data here, so nothing is sent until an operator says so.
   const stopped = () => db.execute(sql`select from installation where restored_at is not null`)
-  await until(async () => (await stopped().catch(() => [])).length > 0) // whoever notices it ends all connections
+  await until(async () => (await stopped().catch(() => [])).length > 0) // the worker that notices ends all connections
   await db.transaction((tx) => resume(tx, { scope: 'all' }))
 })
 afterAll(async () => {
@@ -69,7 +69,7 @@ const broken = async () => (await db.transaction(checkInvariants)).filter(({ bro
 
 const kept = ['CANCELLED', 'DRAFT', 'HELD', 'NEEDS_REVIEW', 'PUBLISHED', 'PUBLISHING', 'SCHEDULED']
 
-test('what was kept is whole, and each post is in the list of its status', async () => {
+test('the migrated data is whole, and each post is in the list of its status', async () => {
   expect(await broken()).toEqual([])
   for (const person of people) {
     const posts = await postsOf(person)
@@ -84,7 +84,7 @@ test('what was kept is whole, and each post is in the list of its status', async
   }
 })
 
-test('what waited for a person goes on as they say, and what is new goes out', async () => {
+test('a waiting post follows the decision of its owner, and a new post goes out', async () => {
   const waiting = { failed: 'Later 1 of ada', needs_review: 'Later 2 of ada' }
   const idOf = async (content: string) => (await postsOf('ada')).find((post) => post.content === content)!.id
   const failed = await idOf(waiting.failed)
@@ -105,13 +105,13 @@ test('what waited for a person goes on as they say, and what is new goes out', a
   expect(await broken()).toEqual([])
 })
 
-test('a next version comes live, under traffic: nothing is lost, sent twice or answered to another', async () => {
+test('a next version is deployed under traffic: nothing is lost, sent twice or sent to the wrong caller', async () => {
   const made: { person: Person; id: string }[] = []
   const strange: string[] = []
   let isOver = false
   const traffic = people.map(async (person) => {
     for (let no = 0; !isOver; no++) {
-      const answer = await create(person, `${person} ${no}`).catch(() => null) // a process that leaves
+      const answer = await create(person, `${person} ${no}`).catch(() => null) // this process is stopping
       if (answer?.status === 201) made.push({ person, id: answer.json.id })
       for (const post of await postsBesideMigration(person))
         if (/^(ada|grace) /.test(post.content) && !post.content.startsWith(person)) strange.push(post.content)
@@ -121,7 +121,7 @@ test('a next version comes live, under traffic: nothing is lost, sent twice or a
   await migrate(url, await aNextVersion())
   const old = running.splice(0)
   const besides = await testSite(url, { SECRET_KEYS: SecretKeys })
-  running.push(await startWorker(site), await startWeb(besides)) // before the old ones leave
+  running.push(await startWorker(site), await startWeb(besides)) // before the old ones stop
   await Promise.all(old.map((one) => one.stop()))
   running.push(await startWeb(site))
   const soFar = made.length
@@ -139,7 +139,7 @@ test('a next version comes live, under traffic: nothing is lost, sent twice or a
   await besides.end()
 })
 
-// A call beside a migration may be answered with 503 once (docs/operations.md), or meet a process that leaves.
+// A call during a migration may get 503 once (docs/operations.md), or meet a process that stops.
 async function postsBesideMigration(person: Person): Promise<Shown[]> {
   const answer = await call(person, 'GET', '/posts?limit=100').catch(() => null)
   if (!answer || answer.status === 503) return []
@@ -152,7 +152,7 @@ async function create(person: Person, content: string): Promise<Answer> {
   return call(person, 'POST', '/posts', { type: 'now', content, channelIds: [channelId] })
 }
 
-/** Our migrations and one more, of the kinds that docs/operations.md calls safe beside running processes. */
+/** Our migrations and one more. It makes only changes that docs/operations.md calls safe while processes run. */
 async function aNextVersion(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'punctual-next-'))
   folders.push(folder)
