@@ -11,7 +11,7 @@ import { aDoor } from '../stand-ins/door.ts'
 import { type S3, startS3 } from '../stand-ins/s3.ts'
 import { deliveryOf, untilPublished, type World, world } from '../world.ts'
 
-// The bucket is away while the database is there: nobody is told that it is the database.
+// The bucket is away while the database answers: no error or log line blames the database.
 
 const Key = '00112233445566778899aabbccddeeff.jpg'
 

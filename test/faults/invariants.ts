@@ -4,7 +4,7 @@ import { checkInvariants } from '../../jobs/ledger/invariants.ts'
 import type { Received } from '../stand-ins/fake-network.ts'
 import type { World } from '../world.ts'
 
-// The invariants of docs/faults.md, from what the fake network saw and what the database says.
+// Checks the invariants of docs/faults.md against the record of the fake network and the database.
 
 type Row = {
   id: string
@@ -23,9 +23,10 @@ type Row = {
 
 type Fact = { broken: string; of: string }
 
-const ClockMs = 2 // the database's clock and ours are read by different programs
+const ClockMs = 2 // different programs read the database's clock and ours
 
-/** Throws, in words, what is broken of I1 to I7. `lostAfterMs`: 60 s at the times of production; the default is that at a tenth. */
+/** Throws a list of the broken invariants of I1 to I7. `lostAfterMs`: 60 s at the times of production; the default is
+ * a tenth. */
 export async function assertInvariants(world: World, { lostAfterMs = 6_000 } = {}): Promise<void> {
   const broken = await brokenIn(world, lostAfterMs)
   if (broken.length > 0) throw new Error(broken.map(({ broken, of }) => `${broken}: ${of}`).join('\n'))
@@ -87,7 +88,7 @@ function earlyOrOther({ at, text }: Received, row: Row): Fact[] {
   return text === row.text ? [] : [{ broken: 'I3 another text went out than the one that was asked for', of: row.id }]
 }
 
-/** Of each channel: no two at once, and what went out at its first attempt by (due_at, id). */
+/** Checks each channel: no two sends overlap, and first attempts go out in order of (due_at, id). */
 function outOfOrder(byKey: Map<string, Row>, received: Received[]): Fact[] {
   return [...Map.groupBy(received, ({ account }) => account)].flatMap(([account, ofChannel]) => {
     const overlapping = ofChannel.filter(({ at }, i) => i > 0 && at < ofChannel[i - 1]!.endedAt)
@@ -111,7 +112,7 @@ function untrue({ id, key, state, evidence, remoteId }: Row, posts: (Received & 
   return []
 }
 
-// The worlds' tokens name whose they are.
+// A world's token ends with the id of its organisation.
 function ofAnother({ token }: Received, { id, organisationId }: Row): Fact[] {
   return token.includes(' of ') && !token.endsWith(organisationId)
     ? [{ broken: 'I7 sent with the credential of another', of: id }]

@@ -22,7 +22,7 @@ beforeAll(async () => {
   head = await aVideo('mp4')
 })
 
-/** A video of `bytes`, made while it is read; no two are the same. */
+/** A video of `bytes` bytes, generated while it is read; each is different. */
 function* aLargeVideo(bytes: number, name: string): Generator<Buffer> {
   yield head
   const mark = [...free(8 + name.length)][0]!
@@ -30,7 +30,7 @@ function* aLargeVideo(bytes: number, name: string): Generator<Buffer> {
   yield* free(bytes - head.length - mark.length - name.length)
 }
 
-/** The most memory that a process has while `during` runs, above what it had before. */
+/** The peak memory of a process while `during` runs, minus its memory before. */
 async function growthOf<T>(
   pid: number,
   during: () => Promise<T>,
@@ -46,16 +46,16 @@ async function growthOf<T>(
   return { before, growth: most - before, result }
 }
 
-vi.setConfig({ testTimeout: 600_000 }) // a busy disk takes its time for a gigabyte
+vi.setConfig({ testTimeout: 600_000 }) // a busy disk needs time for a gigabyte
 
 describe.runIf(process.platform === 'linux').each(['a local folder', 'an S3 bucket'])('into %s', (place) => {
   let w: Web
   let s3: S3
-  const whole = place === 'a local folder' ? GiB : GiB / 4 // the server that stands in for a bucket is slow
+  const whole = place === 'a local folder' ? GiB : GiB / 4 // the stand-in for S3 is slow
   beforeAll(async () => {
     s3 = await startS3()
     w = await openWeb(place === 'an S3 bucket' ? s3.variables : {})
-    for (const take of [sendForm, fetchFrom]) await take(`the first ${take.name}`, 24 * MiB) // what these load stays, and the buffers of a bucket's parts
+    for (const take of [sendForm, fetchFrom]) await take(`the first ${take.name}`, 24 * MiB) // loads code and buffers
   })
   afterAll(async () => {
     await w.end()
@@ -76,7 +76,7 @@ describe.runIf(process.platform === 'linux').each(['a local folder', 'an S3 buck
       yield* aLargeVideo(bytes, name)
       yield Buffer.from('\r\n--x--\r\n')
     }
-    await pipeline(Readable.from(body()), sending).catch(() => {}) // refused in the middle: the answer says why
+    await pipeline(Readable.from(body()), sending).catch(() => {}) // refused before the end: the answer says why
     const [answer] = await answered
     return { status: answer.statusCode, json: JSON.parse(await text(answer).catch(() => '{}')) }
   }
@@ -94,7 +94,7 @@ describe.runIf(process.platform === 'linux').each(['a local folder', 'an S3 buck
   ])(`a video of ${whole / MiB} MiB, %s, grows the process by less than 64 MB`, async (way, take) => {
     const { before, growth, result } = await growthOf(w.web.pid, () => take(way, whole))
     expect(result).toMatchObject({ status: 201, json: { kind: 'video', bytes: whole, durationMs: 2000 } })
-    // biome-ignore lint/suspicious/noConsole: the run says what it measured
+    // biome-ignore lint/suspicious/noConsole: the run prints what it measured
     console.log(
       `${whole / MiB} MiB ${way} into ${place}: the web process grew by ${Math.round(growth / MiB)} MiB from ${Math.round(before / MiB)}`,
     )
@@ -110,16 +110,16 @@ describe.runIf(process.platform === 'linux').each(['a local folder', 'an S3 buck
     expect((await w.call('DELETE', `/media/${result.json.id}`)).status).toBe(204)
   })
 
-  // It is cut on its way into this machine's own temporary folder, wherever files are kept.
+  // The upload is cut while it is written to this machine's temporary folder, even if files are kept in a bucket.
   const cut = place === 'a local folder' ? test : null
   cut?.each([
     ['sent as a form', sendForm, 413],
     ['fetched from a URL', fetchFrom, 422],
-  ])('what is larger than 1 GB, %s, is cut there and leaves nothing', async (way, take, status) => {
+  ])('an upload larger than 1 GB, %s, is cut there and leaves nothing', async (way, take, status) => {
     const before = await stored()
     const { growth, result } = await growthOf(w.web.pid, () => take(`${way}, endless`, 3 * GiB))
     expect(result.status).toBe(status)
-    expect(growth).toBeLessThan(2 * GrowthAtMost) // as fast as it can be sent, and after the refusal for two seconds more
+    expect(growth).toBeLessThan(2 * GrowthAtMost) // sent at full speed, also for two seconds after the refusal
     await until(async () => (await stored()) === before)
   })
 })

@@ -14,27 +14,27 @@ import { ownWorld } from './play.ts'
 
 const run = promisify(execFile)
 
-// A device that answers each write as a full disk does (full(4)).
-test('web and worker live, answer and publish while the disk under their log is full', async (context) => {
+// A device that answers each write like a full disk (full(4)).
+test('web and worker run, answer and publish while the disk under their log is full', async (context) => {
   const full = openSync('/dev/full', 'w')
   context.onTestFinished(() => closeSync(full))
   await publishes(context, full)
 })
 
-test('web and worker live, answer and publish though nobody reads their standard output any more', async (context) => {
+test('web and worker run, answer and publish after the reader of their standard output closes it', async (context) => {
   await publishes(context, 'closed')
 })
 
-test('web and worker live, answer and publish while a file system of 64 KB under their log is full', async (context) => {
+test('web and worker run, answer and publish while a file system of 64 KB under their log is full', async (context) => {
   const folder = await smallDisk(context)
   context.skip(folder === null, 'a tmpfs cannot be mounted here: that takes root and the capability to mount')
   const file = openSync(join(folder!, 'log'), 'a')
   context.onTestFinished(() => closeSync(file))
-  await writeFile(join(folder!, 'filler'), Buffer.alloc(64 * 1024)).catch(() => {}) // ENOSPC, when no byte is left
+  await writeFile(join(folder!, 'filler'), Buffer.alloc(64 * 1024)).catch(() => {}) // ENOSPC when no byte is left
   await publishes(context, file)
 })
 
-/** Have a web process and a worker write to `stdout`, and see that posts go out and requests are answered. */
+/** Starts a web process and a worker that write to `stdout`, and checks that posts go out and requests get answers. */
 async function publishes(context: TestContext, stdout: Stdout): Promise<void> {
   const w = await ownWorld(context)
   const web = await startWeb(w.site, stdout)
@@ -45,12 +45,12 @@ async function publishes(context: TestContext, stdout: Stdout): Promise<void> {
     const { id } = await w.delivery('blind')
     await untilPublished(w.db, [id])
     expect(await deliveryOf(w.db, id)).toMatchObject({ crashCount: 0, attemptNo: 1 })
-    expect(await statusOf(`${w.site.appUrl}/public/v1/posts`)).toBe(401) // a line of the log
+    expect(await statusOf(`${w.site.appUrl}/public/v1/posts`)).toBe(401) // writes a line to the log
     expect(await statusOf(`${w.site.appUrl}/livez`)).toBe(200)
     expect(await statusOf(`${worker.healthUrl}/livez`)).toBe(200)
   }
   await assertInvariants(w)
-  expect(await worker.stop()).toBe(0) // and SIGTERM is heard
+  expect(await worker.stop()).toBe(0) // SIGTERM still works
   expect(await web.stop()).toBe(0)
 }
 
@@ -67,7 +67,7 @@ async function smallDisk({ onTestFinished }: TestContext): Promise<string | null
   return isMounted ? folder : null
 }
 
-test('`npm start` lives and answers while the disk under its output is full', async (context) => {
+test('`npm start` runs and answers while the disk under its output is full', async (context) => {
   const full = openSync('/dev/full', 'w')
   context.onTestFinished(() => closeSync(full))
   const w = await ownWorld(context)
@@ -75,11 +75,11 @@ test('`npm start` lives and answers while the disk under its output is full', as
   context.onTestFinished(async () => void (await all.stop()))
   await until(async () => (await w.db.execute(sql`select from workers`)).length === 1)
   expect((await fetch(`${w.site.appUrl}/livez`)).status).toBe(200)
-  expect(all.log()).toBe('') // of standard error
+  expect(all.log()).toBe('') // standard error
   expect(await all.stop()).toBe(0)
 })
 
-test('a command of the operator whose result cannot be printed says so, in one sentence, and exits 1', async (context) => {
+test('an admin command that cannot print its result says so in one sentence and exits with 1', async (context) => {
   const w = await ownWorld(context)
   const said = await run('sh', ['-c', `"$0" server/run/admin.ts overdue >/dev/full`, process.execPath], {
     env: { ...process.env, ...w.site.env },

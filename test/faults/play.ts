@@ -7,14 +7,14 @@ import { until } from '../processes.ts'
 import { type Kind, kinds } from '../stand-ins/fake-network.ts'
 import { deliveryOf, statesOf, type World, world } from '../world.ts'
 
-/** A world of one test's own, so that tests of a file can run beside one another. */
+/** A world for one test, so that the tests of a file can run at the same time. */
 export async function ownWorld({ onTestFinished }: Pick<TestContext, 'onTestFinished'>): Promise<World> {
   const w = await world()
   onTestFinished(w.end)
   return w
 }
 
-/** A delivery of each kind, each on a channel of its own, all due now. By kind. */
+/** A delivery of each kind, each on its own channel, all due now. Returns their ids by kind. */
 export async function oneOfEach(w: World, token?: string): Promise<Record<Kind, string>> {
   const channelIds = await Promise.all(kinds.map((kind) => w.channel(kind, token)))
   const wanted = channelIds.map((channelId) => ({ organisationId: w.organisationId, channelId, dueAt: new Date() }))
@@ -22,20 +22,20 @@ export async function oneOfEach(w: World, token?: string): Promise<Record<Kind, 
   return Object.fromEntries(kinds.map((kind, i) => [kind, ids[i]])) as Record<Kind, string>
 }
 
-/** Wait until each of `ids` has come to an end, be it that a person is needed. */
+/** Waits until each of `ids` has ended or needs review. */
 export async function untilEnded({ db }: World, ids: string[]): Promise<void> {
   const ends = ['published', 'failed', 'held', 'needs_review', 'cancelled']
   await until(async () => (await statesOf(db, ids)).every((state) => ends.includes(state)))
 }
 
-/** What became of a delivery, how often it was sent, and how many posts of it are there. */
+/** How a delivery ended, how often it was sent, and how many of its posts are visible. */
 export async function endOf({ db, fake }: World, id: string) {
   const { state, evidence, publishKey } = await deliveryOf(db, id)
   const count = (of: { key: string }[]) => of.filter(({ key }) => key === publishKey).length
   return { state, evidence, sent: count(fake.received), out: count(fake.posts) }
 }
 
-/** A claim that somebody has, or had. */
+/** A claim that a worker has, or had. */
 type Lease = { token: string; isOver: boolean }
 
 export async function leasesOf(db: Db): Promise<Lease[]> {
@@ -43,18 +43,18 @@ export async function leasesOf(db: Db): Promise<Lease[]> {
     select lease_token as token, lease_until < now() as "isOver" from deliveries where state in ('claimed', 'sending')`)
 }
 
-/** Wait until nobody has any of these leases any more. */
+/** Waits until no worker has any of these leases any more. */
 export function untilTakenUp(db: Db, left: Lease[], withinMs: number): Promise<boolean> {
   const tokens = new Set([...left].map(({ token }) => token))
   return until(async () => !(await leasesOf(db)).some(({ token }) => tokens.has(token)), withinMs)
 }
 
-/** Wait until a process stands still (SIGSTOP). */
+/** Waits until a process is frozen (SIGSTOP). */
 export function untilFrozen(pid: number): Promise<boolean> {
   return until(async () => /\) T /.test(await readFile(`/proc/${pid}/stat`, 'utf8')))
 }
 
-/** A worker that is started again whenever it ends, as whoever runs the product does. `stop` ends it for good. */
+/** A worker that is restarted whenever it ends, as a service manager does. `stop` ends it without a restart. */
 export function supervised(w: World, way: Parameters<World['worker']>[0] = {}) {
   const ran: Awaited<ReturnType<World['worker']>>[] = []
   let isOver = false

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterEach(() => w.rest())
 afterAll(() => w.end())
 
-test('a worker whose queue ends before it hears that its connections were lost goes on as another, in the same process', async (context) => {
+test('a worker whose queue ends before it notices that its connections were lost goes on under a new owner id, in the same process', async (context) => {
   const worker = await w.worker()
   let code: number | null | undefined
   void worker.ended.then((exit) => (code = exit))
@@ -33,7 +33,7 @@ test('a worker whose queue ends before it hears that its connections were lost g
   expect(await untilState(w.db, id, 'published')).toMatchObject({ crashCount: 0 })
 }, 240_000)
 
-test('a worker whose queue hangs goes on as another, in the same process', async (context) => {
+test('a worker whose queue hangs goes on under a new owner id, in the same process', async (context) => {
   const worker = await w.worker()
   let code: number | null | undefined
   void worker.ended.then((exit) => (code = exit))
@@ -52,7 +52,7 @@ test('a worker whose queue hangs goes on as another, in the same process', async
   expect(await untilState(w.db, id, 'published')).toMatchObject({ crashCount: 0 })
 }, 240_000)
 
-test('a worker whose every connection the database ends goes on as another, in the same process, again and again', async () => {
+test('a worker that loses all its connections goes on under a new owner id, in the same process, again and again', async () => {
   const worker = await w.worker()
   let code: number | null | undefined
   void worker.ended.then((exit) => (code = exit))

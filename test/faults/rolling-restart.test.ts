@@ -9,7 +9,7 @@ import { assertInvariants } from './invariants.ts'
 
 const Posts = 1000
 const Channels = 25
-const SendMs = 500 // so that the restarts fall among the sends
+const SendMs = 500 // so that the restarts happen during sends
 const CallsAtOnce = 4
 
 let w: World
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => w.end())
 
-/** Web processes behind a proxy, as one: it sends to those that say they are ready, and elsewhere what could not connect. */
+/** Web processes behind a proxy. It calls only ready ones, and calls another one when a connection fails. */
 class Proxied {
   readonly #sites: Site[]
   readonly #ready = new Set<string>()
@@ -53,7 +53,7 @@ class Proxied {
         await answer.dump()
         return { status: statusCode, retryAfter: headers['retry-after'] as string | undefined }
       } catch (error) {
-        // Refused, or reset while it waited to be accepted: nothing was sent.
+        // Refused, or reset before it was accepted: nothing was sent.
         if ((error as { syscall?: string }).syscall !== 'connect') throw error
       }
     }
@@ -79,7 +79,7 @@ class Proxied {
   }
 }
 
-test('web and workers are restarted one after another while 1,000 posts go out and the API is called: nothing fails, nothing is lost or sent twice', async ({
+test('a rolling restart of web and workers while 1,000 posts go out and the API is called: nothing fails, nothing is lost or sent twice', async ({
   onTestFinished,
 }) => {
   const sites = await Promise.all([besides(w.site), besides(w.site)])
@@ -128,7 +128,7 @@ test('web and workers are restarted one after another while 1,000 posts go out a
     webs[i] = await startWeb(sites[i]!)
     left.push((await statesOf(w.db, ids)).filter((state) => state !== 'published').length)
   }
-  expect(left[0]).toBeGreaterThan(0) // or the second ones had nothing to do
+  expect(left[0]).toBeGreaterThan(0) // else the second restarts would have nothing to do
   await until(async () => (await statesOf(w.db, ids)).every((state) => state === 'published'))
   over = true
   await calling

@@ -7,20 +7,21 @@ import { kinds } from '../stand-ins/fake-network.ts'
 import { assertInvariants } from './invariants.ts'
 import { leasesOf, oneOfEach, ownWorld, untilTakenUp } from './play.ts'
 
-// At the times of production: how soon another worker takes up what one was sending. The goal is printed, ten times it is the bound.
+// At the times of production: how soon another worker takes over the sends of one that failed. Prints the goal; the
+// limit is ten times the goal.
 
-describe.concurrent('what a worker was sending is taken up', () => {
+describe.concurrent('another worker takes over the sends of a failed worker', () => {
   for (const [signal, goalMs] of [
     ['SIGKILL', 3_000],
     ['SIGSTOP', 35_000],
   ] as const)
     test(`within ten times ${goalMs / 1000} s after ${signal}`, { timeout: 400_000 }, async (context) => {
       const w = await ownWorld(context)
-      w.fake.behave = () => {} // never an answer
-      // Nothing is taken over for 30 s after PostgreSQL started.
+      w.fake.behave = () => {} // never answers
+      // No worker takes over anything for 30 s after PostgreSQL started.
       await until(async () => (await w.db.execute(sql`select where ${isPastGrace(times)}`)).length === 1)
       const other = await w.worker({ timesFactor: 1 })
-      other.kill('SIGSTOP') // alive, and takes nothing before its turn
+      other.kill('SIGSTOP') // alive, but claims nothing yet
       const victim = await w.worker({ timesFactor: 1 })
       await oneOfEach(w)
       await until(() => w.fake.received.length >= kinds.length)

@@ -12,7 +12,8 @@ import type { Fate } from '../jobs/networks/scripted-server.ts'
 import { until } from '../processes.ts'
 import { attemptsOf, deliveryOf, untilState, type World, world } from '../world.ts'
 
-// A real worker, and a server of Mastodon's kind that fails while a file goes up. No post went out: nothing is uncertain.
+// A real worker, and a Mastodon-like server that fails while a file is uploaded. No post went out: no outcome is
+// unknown.
 
 const Upload = 'POST /api/v2/media'
 const Send = 'POST /api/v1/statuses'
@@ -24,7 +25,7 @@ beforeAll(async () => {
 afterEach(() => w.rest())
 afterAll(() => w.end())
 
-/** A post with an image that is due on a server of its own. */
+/** A due post with an image, on its own server. */
 async function due(context: TestContext, options: Parameters<typeof fakeMastodon>[0] = {}) {
   const server = await fakeMastodon(options)
   context.onTestFinished(server.close)
@@ -62,12 +63,12 @@ const fates: [string, Fate, object][] = [
   ['with 500', { status: 500, body: 'oops' }, { status: 500, reply: 'oops', message: 'HOST answered 500.' }],
   ['with 408', { status: 408, body: 'slow' }, { status: 408, reply: 'slow', message: 'HOST answered 408.' }],
   [
-    'with 200 and nothing that can be read',
+    'with 200 and an unreadable body',
     { status: 200, body: '<html>' },
     { status: 200, reply: '<html>', message: 'HOST answered something that cannot be read.' },
   ],
-  ['by a connection that breaks before', 'reset before', { message: expect.stringContaining('HOST: ') }],
-  ['by a connection that breaks after it', 'reset after', { message: expect.stringContaining('HOST: ') }],
+  ['with a connection that breaks before the upload', 'reset before', { message: expect.stringContaining('HOST: ') }],
+  ['with a connection that breaks after the upload', 'reset after', { message: expect.stringContaining('HOST: ') }],
 ]
 
 for (const [name, fate, expected] of fates)
@@ -84,7 +85,7 @@ for (const [name, fate, expected] of fates)
     expect(server.received.filter(({ route }) => route === Send)).toHaveLength(1)
   })
 
-test('an upload that is refused fails the post with the reason, and nothing is sent', async (context) => {
+test('a refused upload fails the post with the reason, and nothing is sent', async (context) => {
   const { server, host, id } = await due(context)
   server.next(Upload, { status: 422, body: { error: { file: ['is too large'] } } })
   await w.worker({ timesFactor: 0.1 })
@@ -96,7 +97,7 @@ test('an upload that is refused fails the post with the reason, and nothing is s
   expect(server.received.some(({ route }) => route === Send)).toBe(false)
 })
 
-test('a file that is never processed is given up for this time, and tried again', async (context) => {
+test('an attempt whose file the network never finishes processing ends, and the post is tried again', async (context) => {
   const { server, host, id } = await due(context, { pollsOfMedia: Number.POSITIVE_INFINITY })
   await w.worker({ timesFactor: 0.02 }) // 6 s to prepare
   expect(await firstAttempt(id)).toMatchObject({ outcome: 'later', message: `${host} took too long.` })

@@ -8,7 +8,7 @@ import { ownWorld } from './play.ts'
 
 const soon = (ms = 0) => new Date(Date.now() + ms)
 
-/** Posts on `channels` channels of a network, taking turns, all due at `dueAt`. */
+/** Posts on `channels` channels of a network, in turn, all due at `dueAt`. */
 async function many(
   w: World,
   count: number,
@@ -20,12 +20,13 @@ async function many(
     organisationId,
     channelId: channelIds[i % channels]!,
     dueAt,
-    text: text || `post ${i}`, // what is read back is known by it
+    text: text || `post ${i}`, // a reading finds a post by its text
   }))
   return someDeliveries(w.db, wanted)
 }
 
-/** Start a worker, and another whenever it ends, but only when its leases are over; until `isOver`. Answers how often one ended. */
+/** Starts a worker, and another whenever it ends and its leases have expired, until `isOver`. Returns how often one
+ * ended. */
 async function keepOneRunning(w: World, isOver: () => Promise<boolean>): Promise<number> {
   let deaths = 0
   for (;;) {
@@ -60,12 +61,12 @@ describe('1,000 posts at once', () => {
     })
 })
 
-describe.concurrent('what befalls a worker', () => {
+describe.concurrent('faults of a worker', () => {
   for (const [text, state, code] of [
     ['kills', 'failed', 'crashed_worker'],
     ['kills sending', 'needs_review', 'crashed_worker'],
   ] as const)
-    test(`a post that ${text} each time it is ${text === 'kills' ? 'prepared' : 'sent'}: ended after 3, and 20 others beside it go out`, {
+    test(`a post that ${text} each time it is ${text === 'kills' ? 'prepared' : 'sent'} ends after 3 crashes, and 20 others beside it go out`, {
       timeout: 300_000,
     }, async (context) => {
       const w = await ownWorld(context)
@@ -82,7 +83,7 @@ describe.concurrent('what befalls a worker', () => {
       await assertInvariants(w)
     })
 
-  test('SIGTERM with 20 sends under way: nothing more is claimed, all end, exit 0, none uncertain', async (context) => {
+  test('SIGTERM with 20 sends under way: the worker claims no more, all 20 end, none is uncertain, and it exits with 0', async (context) => {
     const w = await ownWorld(context)
     const answers: (() => void)[] = []
     w.fake.behave = (_request, { show, reply }) => void answers.push(() => reply(200, { id: show() }))
@@ -102,7 +103,7 @@ describe.concurrent('what befalls a worker', () => {
     await assertInvariants(w, { lostAfterMs: 60_000 })
   })
 
-  test('a Ctrl-C that npm hands on as well stops a worker once: the send under way ends and is recorded, exit 0', async (context) => {
+  test('a Ctrl-C that npm passes on too stops a worker once: the running send ends and is recorded, and it exits with 0', async (context) => {
     const w = await ownWorld(context)
     const answers: (() => void)[] = []
     w.fake.behave = (_request, { show, reply }) => void answers.push(() => reply(200, { id: show() }))
@@ -117,7 +118,7 @@ describe.concurrent('what befalls a worker', () => {
     expect(await statesOf(w.db, ids)).toEqual(['published'])
   })
 
-  test('no worker for an hour: what became due meanwhile goes out, oldest first, nothing is lost, and web is ready and says since when', async (context) => {
+  test('no worker for an hour: all due posts go out, oldest first, and web is ready and says since when nothing was published', async (context) => {
     const w = await ownWorld(context)
     const web = await startWeb(w.site)
     context.onTestFinished(async () => void (await web.stop()))
@@ -143,7 +144,7 @@ describe.concurrent('what befalls a worker', () => {
     await assertInvariants(w)
   })
 
-  test('preparing that hangs, throws or is refused: the channel goes on; later, failed after five, failed with the reason', async (context) => {
+  test('preparing that hangs, throws or is refused: the channel goes on, and the post is tried later, fails after five attempts, or fails with the reason', async (context) => {
     const w = await ownWorld(context)
     const [hangs, throws, refused] = await Promise.all(
       ['hangs', 'throws', 'is refused'].map(async (text) => {
@@ -168,9 +169,9 @@ describe.concurrent('what befalls a worker', () => {
   })
 })
 
-test('wake-ups of an older version, which name no channel, are understood', async (context) => {
+test('a worker understands wake-ups of an older version, which name no channel', async (context) => {
   const w = await ownWorld(context)
-  const worker = await w.worker({ timesFactor: 1 }) // so that nobody finds them forgotten before
+  const worker = await w.worker({ timesFactor: 1 }) // so that the reaper does not find them first
   const ids = await many(w, 3, { channels: 1, dueAt: soon(10_000) })
   const older = await w.db.execute(sql`
     update graphile_worker._private_jobs set payload = json_build_object('deliveryId', key)
@@ -188,10 +189,10 @@ test('clocks an hour ahead and an hour behind: nothing is early or late', async 
   const ids = await many(w, 40, { dueAt })
   await untilPublished(w.db, ids)
   for (const { at } of w.fake.received) expect(at - dueAt.getTime()).toBeLessThan(10_000)
-  await assertInvariants(w) // none early
+  await assertInvariants(w) // checks that none is early
 })
 
-/** A module that puts the wall clock of a process wrong by `ms`; its monotonic clock stays. */
+/** A module that makes the wall clock of a process wrong by `ms`; its monotonic clock stays right. */
 function shifted(ms: number): string {
   return `data:text/javascript,${encodeURIComponent(`
     const Real = Date

@@ -23,7 +23,7 @@ const answers: Record<string, (answer: Answer) => void> = {
 
 describe.concurrent('what a network does', () => {
   for (const isShown of [true, false])
-    test(`an outcome that nobody knows, the post ${isShown ? '' : 'not '}there: found out on each kind, never failed, nothing sent blindly again`, async (context) => {
+    test(`an unknown outcome, the post ${isShown ? '' : 'not '}there: each kind finds out, none counts as failed, nothing is sent again blindly`, async (context) => {
       const w = await ownWorld(context)
       const seen = new Set<string>()
       w.fake.behave = (request, answer) => {
@@ -43,7 +43,7 @@ describe.concurrent('what a network does', () => {
         })),
       )
       const ids = await someDeliveries(w.db, wanted)
-      // A few at a time: each is to reach the network in time, however busy the machine.
+      // Few sends at once: each must reach the network in time, even on a busy machine.
       await w.worker({ timesFactor: 0.2, env: { WORKER_CONCURRENCY: '16' } })
       await untilEnded(w, ids)
       const once = { state: 'published', evidence: 'answered', sent: 2, out: 1 }
@@ -62,11 +62,11 @@ describe.concurrent('what a network does', () => {
   const waits: Record<string, [headers: () => Record<string, string>, atLeastMs: number, atMostMs: number]> = {
     'in seconds': [() => ({ 'retry-after': '2' }), 2000, 60_000],
     'as a date': [() => ({ 'retry-after': new Date(Date.now() + 4000).toUTCString() }), 2500, 60_000],
-    'not at all': [() => ({}), 2400, 60_000], // the first step of patience: 30 s ± 20 %, at a tenth
+    'not at all': [() => ({}), 2400, 60_000], // the first step of the backoff: 30 s ± 20 %, at a tenth
     absurdly: [() => ({ 'retry-after': '999999999999' }), 6 * Hour, 6 * Hour + 60_000],
     'in the past': [() => ({ 'retry-after': new Date(Date.now() - Hour).toUTCString() }), 2400, 60_000],
   }
-  test('429: waits as told, at most 6 h, the channel pauses, others go on, and no patience is used up', async (context) => {
+  test('429: the channel pauses for the time that the network asks for, at most 6 h; other channels go on, and no backoff step is used', async (context) => {
     const w = await ownWorld(context)
     const told = new Map<string, Date>()
     w.fake.behave = ({ text, account }: Received, { show, reply }) => {
@@ -102,12 +102,12 @@ describe.concurrent('what a network does', () => {
           expect(at).toBeGreaterThanOrEqual(paused.getTime() - 2)
       }
       const others = (await attemptsOf(w.db, id)).filter(({ outcome, status }) => outcome === 'later' && status !== 429)
-      expect((await deliveryOf(w.db, id)).backoffStep).toBeLessThanOrEqual(others.length) // a first byte that is late is a step
+      expect((await deliveryOf(w.db, id)).backoffStep).toBeLessThanOrEqual(others.length) // a late byte takes a step
     }
     await assertInvariants(w)
   })
 
-  test('a network that is slow delays nobody else', async (context) => {
+  test('a slow network delays no other network', async (context) => {
     const w = await ownWorld(context)
     const answers: (() => void)[] = []
     const atOnce: Behaviour = (_request, { show, reply }) => reply(200, { id: show() })
@@ -123,7 +123,7 @@ describe.concurrent('what a network does', () => {
         })),
       )
     const slow = await someDeliveries(w.db, await some('other', 60))
-    await until(() => answers.length >= 25) // as many as one network may have under way
+    await until(() => answers.length >= 25) // the limit of running sends for one network
     const quick = await someDeliveries(w.db, await some('readable', 20))
     const from = Date.now()
     await untilPublished(w.db, quick)
@@ -135,7 +135,7 @@ describe.concurrent('what a network does', () => {
     await assertInvariants(w)
   })
 
-  test('that refuses the connection already while a post is prepared: waits by the steps of patience, and does not go round', async (context) => {
+  test('a network that refuses the connection while a post is prepared: the next attempt waits for the backoff', async (context) => {
     const w = await ownWorld(context)
     const { id } = await w.delivery('unprepared')
     await w.worker()
@@ -146,7 +146,7 @@ describe.concurrent('what a network does', () => {
     await assertInvariants(w)
   })
 
-  test('whose name DNS does not know for two days: waits as planned, then gave_up, and what is behind it is not kept', async (context) => {
+  test('a network whose name DNS cannot resolve for two days: its post waits for the backoff, then fails with gave_up, and the posts behind it go on', async (context) => {
     const w = await ownWorld(context)
     const { id, channelId } = await w.delivery('nameless')
     await w.worker()

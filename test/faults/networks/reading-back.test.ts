@@ -6,7 +6,7 @@ import { until } from '../../processes.ts'
 import { deliveryOf, untilPublished, untilState, type World, world } from '../../world.ts'
 import { untilEnded } from '../play.ts'
 
-// A real worker on servers of Mastodon's kind that ignore the Idempotency-Key and whose answers are lost.
+// A real worker on Mastodon-like servers that ignore the Idempotency-Key and whose answers are lost.
 
 const Minute = 60_000
 const Send = 'POST /api/v1/statuses'
@@ -20,7 +20,7 @@ afterAll(() => w.end())
 
 type Account = { server: FakeMastodon; channelId: string; post: (text: string) => Promise<string> }
 
-/** A channel on a server of its own, connected while that server's clock was wrong by `aheadMs`. */
+/** A channel on its own server. Its clock was wrong by `aheadMs` when the channel was connected. */
 async function account(context: TestContext, { aheadMs = 0, like }: Way = {}): Promise<Account> {
   const server = await fakeMastodon(like ? { like } : {})
   context.onTestFinished(server.close)
@@ -38,7 +38,7 @@ async function channelOn(server: FakeMastodon, organisationId: string): Promise<
 }
 type Way = { aheadMs?: number; like?: 'hollo' }
 
-/** What became of a delivery, and how many posts its account shows. */
+/** How a delivery ended, and how many posts its account shows. */
 async function endOf({ server }: Account, id: string) {
   const { state, evidence, remoteId } = await deliveryOf(w.db, id)
   return {
@@ -52,7 +52,7 @@ async function endOf({ server }: Account, id: string) {
 const found = { state: 'published', evidence: 'found', isThere: true }
 
 describe.concurrent('an answer is lost after the post was accepted', () => {
-  test('by a server whose clock is wrong: it is found, be it the channel’s first post or not', async (context) => {
+  test('a server whose clock is wrong: the post is found, also when it is the first of the channel', async (context) => {
     const errors = [-4, -6, -180, 6].map((minutes) => minutes * Minute)
     const accounts = await Promise.all(errors.flatMap((aheadMs) => [0, 1].map(() => account(context, { aheadMs }))))
     const older = accounts.filter((_, i) => i % 2 === 1)
@@ -65,7 +65,7 @@ describe.concurrent('an answer is lost after the post was accepted', () => {
       expect([i, await endOf(accounts[i]!, id)]).toEqual([i, { ...found, out: 1 + (i % 2) }])
   })
 
-  test('by a server whose clock jumps before it is read: it is found, or a person is asked with its link', async (context) => {
+  test('a server whose clock jumps before the reading: the post is found, or it needs review and the error has its link', async (context) => {
     const jumps = [
       [-180, 0],
       [0, -180],
@@ -94,7 +94,7 @@ describe.concurrent('an answer is lost after the post was accepted', () => {
     }
   })
 
-  test('by a server that renders Markdown and gives no source: each text of a person is found', async (context) => {
+  test('a server that renders Markdown and gives no source: every text is found', async (context) => {
     const accounts = await Promise.all(texts.map(() => account(context, { like: 'hollo' })))
     for (const { server } of accounts) server.next(Send, 'reset after')
     const ids = await Promise.all(texts.map(({ text }, i) => accounts[i]!.post(text)))
@@ -103,7 +103,7 @@ describe.concurrent('an answer is lost after the post was accepted', () => {
       expect([name, await endOf(accounts[i]!, ids[i]!)]).toEqual([name, { ...found, out: 1 }])
   })
 
-  test('by a server that changes the text: a person is asked at the second reading, with the link of what is there', async (context) => {
+  test('a server that changes the text: the post needs review after the second reading, with the link of the similar post', async (context) => {
     const it = await account(context)
     it.server.next(Send, 'reset before')
     const shown = it.server.show({ content: '<p>The shop opens at ten today, says the shop</p>' })
@@ -115,8 +115,8 @@ describe.concurrent('an answer is lost after the post was accepted', () => {
   })
 })
 
-describe.concurrent('two posts of the same text', () => {
-  test('of which one answer is lost are one post each', async (context) => {
+describe.concurrent('two posts with the same text', () => {
+  test('when one answer is lost, each is published once', async (context) => {
     const it = await account(context)
     it.server.next(Send, 'reset after')
     const ids = [await it.post('Good morning'), await it.post('Good morning')]
@@ -125,7 +125,7 @@ describe.concurrent('two posts of the same text', () => {
     expect(it.server.statuses).toHaveLength(2)
   })
 
-  test('of which one never arrived are one post each, or a person is asked', async (context) => {
+  test('when one never arrived, each is published once or needs review', async (context) => {
     const it = await account(context)
     it.server.next(Send, 'reset before', 'reset after')
     const ids = [await it.post('Good morning'), await it.post('Good morning')]
@@ -133,7 +133,7 @@ describe.concurrent('two posts of the same text', () => {
     await assertOneEach(it, ids)
   })
 
-  test('of two organisations with the same account, of which one never arrived: no status is recorded for both', async (context) => {
+  test('when two organisations share the account and one post never arrived, no status is recorded for both', async (context) => {
     const it = await account(context)
     const theirs = await channelOn(it.server, (await anOrganisation(w.db)).organisationId)
     const ours = await it.post('Good morning')
@@ -144,7 +144,7 @@ describe.concurrent('two posts of the same text', () => {
     await assertOneEach(it, ids)
   })
 
-  test('of which one waits for a person: what may be either’s is recorded for none', async (context) => {
+  test('when one needs review, a status that may belong to either is recorded for neither', async (context) => {
     const it = await account(context)
     it.server.next(Send, 'reset after', 'reset before')
     const first = await it.post('Good morning')
@@ -158,7 +158,7 @@ describe.concurrent('two posts of the same text', () => {
   })
 })
 
-/** No two of them claim one post, and those that claim none are put before a person. */
+/** No two deliveries record the same status, and each delivery without one needs review. */
 async function assertOneEach({ server }: Account, ids: string[]): Promise<void> {
   const ended = await Promise.all(ids.map((id) => deliveryOf(w.db, id)))
   const recorded = ended.filter(({ state }) => state === 'published').map(({ remoteId }) => remoteId)

@@ -12,13 +12,13 @@ import { statesOf, type World, world } from '../../world.ts'
 import { assertInvariants } from '../invariants.ts'
 import { leasesOf, ownWorld, supervised, untilTakenUp } from '../play.ts'
 
-// At the times of production: all that was being sent is to be looked for at the same instant.
+// At the times of production: all running sends must be looked for at the same instant.
 
 const Count = 80
 const NetworkAtOnce = 10
 const ReadingMs = 100
 
-/** Sends of one network, each on a channel of its own, that never get an answer, though the post is there. */
+/** Sends to one network, each on its own channel, that never get an answer, although the posts are there. */
 async function sendsWithoutAnswer(w: World): Promise<string[]> {
   w.fake.behave = (_request, { show }) => void show()
   w.fake.read = () => new Promise((done) => setTimeout(done, ReadingMs))
@@ -29,7 +29,7 @@ async function sendsWithoutAnswer(w: World): Promise<string[]> {
   return ids
 }
 
-/** The most readings that were under way at one time, the most that began within one second, and how soon half of them had. */
+/** The most readings that ran at one time, the most that began within a second, and how soon half had begun. */
 function peakOf(readings: Reading[]) {
   const atOnce = (at: number) => readings.filter((one) => one.at <= at && at < one.endedAt).length
   const within = (at: number) => readings.filter((one) => one.at >= at && one.at < at + 1000).length
@@ -46,7 +46,8 @@ function expectNoBurst(w: World, after: string): void {
     `Readings after ${after}: at most ${atOnce} at once, ${aSecond} a second, half in ${halfAfterMs} ms\n`,
   )
   expect(atOnce).toBeLessThanOrEqual(NetworkAtOnce)
-  // Two workers keep each place for a second: at its two ends a second may have as many again. A burst has half in no time.
+  // Two workers keep each place for a second, so a second may have as many again at each end. A burst has half of
+  // them at once.
   expect(aSecond).toBeLessThanOrEqual(4 * NetworkAtOnce)
   expect(halfAfterMs).toBeGreaterThan(times.lookPaceMs)
   expect(w.fake.readings.length).toBeLessThan(2 * Count)
@@ -56,7 +57,7 @@ function untilAllPublished({ db }: World, ids: string[]): Promise<boolean> {
   return until(async () => (await statesOf(db, ids)).every((state) => state === 'published'), 240_000)
 }
 
-/** The processes of the PostgreSQL that `w` is on, its own first. */
+/** The processes of the PostgreSQL of `w`, its main process first. */
 async function postgresOf({ db }: World): Promise<number[]> {
   const [row] = await db.execute<{ pid: number }>(
     sql`select split_part(pg_read_file('postmaster.pid'), E'\n', 1)::int as pid`,
@@ -67,8 +68,8 @@ async function postgresOf({ db }: World): Promise<number[]> {
 
 const room = { timesFactor: 1, env: { WORKER_CONCURRENCY: String(2 * Count) } }
 
-describe('when all leases are over at once, networks are asked a few at a time', () => {
-  test('after a worker stood still with all its sends', { timeout: 500_000 }, async (context) => {
+describe('when all leases expire at once, networks get a few readings at a time', () => {
+  test('after a worker was frozen with all its sends', { timeout: 500_000 }, async (context) => {
     const w = await ownWorld(context)
     await until(async () => (await w.db.execute(sql`select where ${isPastGrace(times)}`)).length === 1)
     const victim = await w.worker(room)
@@ -82,7 +83,7 @@ describe('when all leases are over at once, networks are asked a few at a time',
     await assertInvariants(w, { lostAfterMs: 60_000 })
   })
 
-  test('after PostgreSQL stood still', { timeout: 500_000 }, async ({ onTestFinished }) => {
+  test('after PostgreSQL was frozen', { timeout: 500_000 }, async ({ onTestFinished }) => {
     const cluster = await startCluster({ fsync: 'off', full_page_writes: 'off' })
     const w = await world({ database: await testDatabase({ server: cluster.server }) })
     const workers = [room, room].map((way) => supervised(w, way))
@@ -95,7 +96,7 @@ describe('when all leases are over at once, networks are asked a few at a time',
     const ids = await sendsWithoutAnswer(w)
     const pids = await postgresOf(w)
     for (const pid of pids) process.kill(pid, 'SIGSTOP')
-    await new Promise((done) => setTimeout(done, 1.5 * times.leaseMs)) // the fault itself: all leases are over
+    await new Promise((done) => setTimeout(done, 1.5 * times.leaseMs)) // the fault itself: all leases expire
     for (const pid of pids.toReversed()) process.kill(pid, 'SIGCONT')
     await untilAllPublished(w, ids)
     expectNoBurst(w, 'a frozen PostgreSQL')

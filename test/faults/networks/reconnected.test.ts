@@ -7,7 +7,7 @@ import { connectAt } from '../../server/channels/consent.ts'
 import { ownerIn } from '../../server/web.ts'
 import { deliveryOf, untilState, type World, world } from '../../world.ts'
 
-// A real worker, and a server whose access is lost between a send and the reading that would tell what became of it.
+// A real worker, and a server that revokes our access after a send, before we can read whether the post is there.
 
 const Send = 'POST /api/v1/statuses'
 const List = 'GET /api/v1/accounts/11/statuses'
@@ -31,7 +31,8 @@ async function ownerOf(organisationId: string): Promise<Api> {
   return owner.api
 }
 
-/** A post that may be out, put before a person since its account cannot be read any more. `isOut`: whether it is. */
+/** A post with an unknown outcome that needs review, because its account can't be read any more. `isOut`: whether it
+ * is there. */
 async function aPostInDoubt(context: TestContext, { isOut, text = 'Is it out?' }: { isOut: boolean; text?: string }) {
   const server = await fakeMastodon()
   context.onTestFinished(server.close)
@@ -48,8 +49,8 @@ async function aPostInDoubt(context: TestContext, { isOut, text = 'Is it out?' }
 const asked = ({ received }: FakeMastodon, wanted: string) => received.filter(({ route }) => route === wanted).length
 const untilLooked = (id: string) => until(async () => (await deliveryOf(w.db, id)).lookAt === null)
 
-describe.concurrent('a post that may be out when the access is lost', () => {
-  test('is found once the channel is connected again', async (context) => {
+describe.concurrent('a post with an unknown outcome, on a channel that lost its access', () => {
+  test('is found after the channel is reconnected', async (context) => {
     const { server, channelId, id } = await aPostInDoubt(context, { isOut: true })
     await connectAt(api, server, channelId)
     const remoteId = server.statuses[0]!.id
@@ -57,7 +58,7 @@ describe.concurrent('a post that may be out when the access is lost', () => {
     expect([server.statuses.length, asked(server, Send)]).toEqual([1, 1])
   })
 
-  test('and is not there is left to the person, who is told that we looked, and is sent by their word alone', async (context) => {
+  test('stays in review when it is not there; the error says that we looked, and only the member’s decision sends it again', async (context) => {
     const { server, channelId, id, postId } = await aPostInDoubt(context, { isOut: false })
     await connectAt(api, server, channelId)
     await untilLooked(id)
@@ -69,7 +70,7 @@ describe.concurrent('a post that may be out when the access is lost', () => {
     expect(server.statuses).toHaveLength(1)
   })
 
-  test('and is like what is there is left to the person, with its link', async (context) => {
+  test('stays in review when a similar post is there, with the link of that post', async (context) => {
     const text = 'The shop opens at ten today'
     const { server, channelId, id } = await aPostInDoubt(context, { isOut: false, text })
     const shown = server.show({ content: `<p>${text}, says the shop</p>` })
@@ -79,14 +80,14 @@ describe.concurrent('a post that may be out when the access is lost', () => {
     expect(await deliveryOf(w.db, id)).toMatchObject({ state: 'needs_review', error })
   })
 
-  test('is looked for until its account can be read', async (context) => {
+  test('is looked for again until its account can be read', async (context) => {
     const { server, channelId, id } = await aPostInDoubt(context, { isOut: true })
     server.next(List, { status: 503 }, 'reset after')
     await connectAt(api, server, channelId)
     expect(await untilState(w.db, id, 'published')).toMatchObject({ evidence: 'found' })
   })
 
-  test('is not looked for any more when a person cancels it meanwhile', async (context) => {
+  test('is not looked for any more after a member cancels it', async (context) => {
     const { server, channelId, id, postId } = await aPostInDoubt(context, { isOut: false })
     const before = asked(server, List)
     server.next(List, ...Array(50).fill({ status: 503 }))
@@ -96,7 +97,7 @@ describe.concurrent('a post that may be out when the access is lost', () => {
     expect(await deliveryOf(w.db, id)).toMatchObject({ state: 'cancelled', lookAt: null, lookToken: null })
   })
 
-  test('waits for the next connection when the channel is disconnected before it was looked for', async (context) => {
+  test('waits for the next connection when the channel is disconnected before we could look', async (context) => {
     const { server, channelId, id } = await aPostInDoubt(context, { isOut: true })
     server.next(List, ...Array(50).fill({ status: 503 }))
     await connectAt(api, server, channelId)

@@ -15,7 +15,7 @@ const fresh = (token: string) => token.replace('stale', 'fresh')
 const staleOf = (w: World) => `stale of ${w.organisationId}`
 const once = { state: 'published', sent: 1, out: 1 }
 
-/** End a worker that has been given a fresh token of each kind, before it could keep one. */
+/** Ends a worker that has got a fresh token for each kind, before it can store one. */
 async function crashRefreshing(w: World): Promise<Record<Kind, string>> {
   await makeHoldable(w.db)
   w.fake.isTokenGood = (token) => token.startsWith('fresh')
@@ -35,8 +35,8 @@ async function channelsOf({ db }: World) {
     .where(inArray(channels.network, [...kinds]))
 }
 
-describe.concurrent('K10 killed while a token is refreshed', () => {
-  test('a token that can be refreshed again is, and what was surely not sent goes out', async (context) => {
+describe.concurrent('K10 a worker killed while it refreshes a token', () => {
+  test('when the network refreshes the token again, the posts that were surely not sent go out', async (context) => {
     const w = await ownWorld(context)
     w.fake.refresh = fresh
     const ids = await crashRefreshing(w)
@@ -49,7 +49,7 @@ describe.concurrent('K10 killed while a token is refreshed', () => {
     await assertInvariants(w)
   })
 
-  test('one that cannot be had twice: nothing is sent, what may be out waits for a person, the rest is held and the owner told', async (context) => {
+  test('when the network refuses a second refresh, nothing is sent: unknown outcomes need review, the rest is held, and the channels need a reconnect', async (context) => {
     const w = await ownWorld(context)
     w.fake.refresh = (token) => (w.fake.refreshes.length <= kinds.length ? fresh(token) : 401)
     const ids = await crashRefreshing(w)
@@ -83,7 +83,7 @@ describe.concurrent('401 on 20 deliveries at once', () => {
     }
   }
 
-  test('is one refresh, and all go out', async (context) => {
+  test('one refresh is enough, and all go out', async (context) => {
     const w = await ownWorld(context)
     w.fake.isTokenGood = (token) => token.startsWith('fresh')
     w.fake.refresh = fresh
@@ -95,7 +95,7 @@ describe.concurrent('401 on 20 deliveries at once', () => {
     await assertInvariants(w)
   })
 
-  test('refused: all are held, the owner is told once, and all go out after the channel is connected again', async (context) => {
+  test('a refused refresh holds all 20 and sends one event, and all go out after the channel is reconnected', async (context) => {
     const w = await ownWorld(context)
     w.fake.isTokenGood = (token) => token.startsWith('good')
     const { api, close } = await ownerIn(w, {

@@ -10,9 +10,9 @@ import { assertInvariants } from '../invariants.ts'
 import { ownWorld, untilEnded } from '../play.ts'
 
 const Second = 1000
-const OnTimeMs = 3 * Second // of what is idle otherwise, on a busy machine
+const OnTimeMs = 3 * Second // for a worker that is otherwise idle, on a busy machine
 
-/** Posts on one channel, the first one due now, each next one `everyMs` later. The texts are their places. */
+/** Posts on one channel: the first is due now, each next one `everyMs` later. Each text is the post's position. */
 async function inARow(w: World, network: string, count: number, everyMs: number) {
   const channelId = await w.channel(network)
   const from = Date.now()
@@ -23,7 +23,7 @@ async function inARow(w: World, network: string, count: number, everyMs: number)
   return { channelId, wanted, ids: await someDeliveries(w.db, wanted) }
 }
 
-/** The first `count` posts of each channel come to nothing that anybody knows, at their first try; all else is published. */
+/** The first `count` posts of each channel have an unknown outcome at their first attempt; all others are published. */
 function unknownAtFirst(count: number, lose: (answer: Answer) => void): Behaviour {
   const seen = new Set<string>()
   return ({ key, text }, answer) => {
@@ -71,7 +71,7 @@ describe.concurrent('an unknown outcome at the head of a channel', () => {
     const states = async () => (await statesOf(w.db, ids)).toSorted()
     await until(async () => (await states()).filter((state) => state === 'uncertain').length === 3)
     const { id: elsewhere } = await w.delivery('readable')
-    await untilPublished(w.db, [elsewhere]) // the worker has places
+    await untilPublished(w.db, [elsewhere]) // the worker has free places
     expect(ofChannel()).toHaveLength(3)
     expect(await states()).toEqual([...Array(3).fill('scheduled'), ...Array(3).fill('uncertain')])
     await until(async () => {
@@ -84,14 +84,14 @@ describe.concurrent('an unknown outcome at the head of a channel', () => {
     await assertInvariants(w)
   })
 
-  test('what is behind the send of a killed worker goes out when another takes that over', {
+  test('the post behind the send of a killed worker goes out when another worker takes that send over', {
     timeout: 300_000,
   }, async (context) => {
     const w = await ownWorld(context)
     w.fake.behave = unknownAtFirst(1, () => {})
     await until(async () => (await w.db.execute(sql`select where ${isPastGrace(times)}`)).length === 1)
     const other = await w.worker({ timesFactor: 1 })
-    other.kill('SIGSTOP') // alive, and takes nothing before its turn
+    other.kill('SIGSTOP') // alive, but claims nothing yet
     const victim = await w.worker({ timesFactor: 1 })
     const { ids } = await inARow(w, 'readable', 2, 0)
     await until(() => w.fake.received.length === 1)
