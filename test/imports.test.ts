@@ -4,7 +4,7 @@ import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 
 const Root = join(import.meta.dirname, '..')
-const Folders = ['db', 'jobs', 'server', 'app'] // a folder may import those on its left
+const Folders = ['db', 'jobs', 'server', 'app'] // a folder may import the folders on its left
 const Counting = ['jobs/networks/text-length.ts', 'jobs/networks/links.ts']
 const Pure = [
   'server/forms.ts',
@@ -12,9 +12,9 @@ const Pure = [
   'server/access/scopes.ts',
   'server/words.ts',
   ...Counting,
-] // what pages and rules share
+] // shared by pages and rules
 
-type Import = { from: string; to: string; typeOnly: boolean } // `to` is a file of ours, or a package
+type Import = { from: string; to: string; typeOnly: boolean } // `to` is one of our files, or a package
 type Module = { file: string; source: ts.SourceFile; imports: Import[] }
 
 const modules = globSync(`{${Folders}}/**/*.{ts,tsx}`, { cwd: Root }).map(parse)
@@ -28,12 +28,12 @@ describe('the folders', () => {
     expect(upward.map(show)).toEqual([])
   })
 
-  test('a page takes nothing but types from outside app, forms and the counting of text aside', () => {
+  test('a page imports only types from outside app, except from forms and text counting', () => {
     const taken = values.filter(({ from, to }) => level(from) === 3 && level(to) >= 0 && level(to) < 3)
     expect(taken.filter(({ to }) => !Pure.includes(to)).map(show)).toEqual([])
   })
 
-  test('forms and the counting of text import nothing but zod and each other', () => {
+  test('forms and text counting import only zod and each other', () => {
     const taken = values.filter(({ from }) => Pure.includes(from))
     expect(taken.filter(({ to }) => to !== 'zod' && !Pure.includes(to)).map(show)).toEqual([])
   })
@@ -43,7 +43,8 @@ describe('the folders', () => {
   })
 })
 
-// The rooms of a folder, in docs/architecture.md's order: each imports those above it, and of its own line only what `beside` names.
+// The rooms of a folder, in docs/architecture.md's order. Each imports rooms above it; in its own line, only those in
+// `beside`.
 const Rooms: Record<string, string[][]> = {
   jobs: [
     ['delivery-errors', 'durations', 'outbound'],
@@ -87,17 +88,17 @@ const beside: Record<string, string[]> = {
 const FilesAtMost = 15
 
 describe('the rooms', () => {
-  test('each imports only those below it, types included', () => {
+  test('each imports only rooms above it in the table, also for types', () => {
     const across = imports.filter(({ from, to }) => level(from) === level(to) && roomOf(from) !== roomOf(to))
     const wrong = across.filter(({ from, to }) => !mayImport(roomOf(from), roomOf(to)))
     expect(wrong.map(show)).toEqual([])
   })
 
-  test('no files import each other in a circle, types included', () => {
+  test('no files import each other in a circle, also for types', () => {
     expect(modules.map(({ file }) => file).filter((file) => reachedFrom(file).has(file))).toEqual([])
   })
 
-  test(`none has more than ${FilesAtMost} files, routes and migrations aside`, () => {
+  test(`none has more than ${FilesAtMost} files, not counting routes and migrations`, () => {
     const counts = new Map<string, number>()
     const files = [
       ...modules.map(({ file }) => file),
@@ -127,13 +128,13 @@ describe('one place for', () => {
       ],
     ],
     ['oslo', ['server/access/secrets.ts']],
-    ['postgres', ['db/client.ts', 'db/embedded/installation.ts']], // the second only to hold a lock
+    ['postgres', ['db/client.ts', 'db/embedded/installation.ts']], // installation.ts only to hold a lock
   ])('the package %s', (name, places) => {
     const users = imports.filter(({ to, from }) => to.split('/')[0] === name && !places.includes(from))
     expect(users.map(show)).toEqual([])
   })
 
-  test('SQL in pages: none', () => {
+  test('SQL in pages: nowhere', () => {
     expect(imports.filter(({ from, to }) => level(from) === 3 && to.startsWith('drizzle-orm')).map(show)).toEqual([])
   })
 
@@ -173,7 +174,7 @@ describe('files', () => {
   })
 })
 
-/** The room of a file: `server/posts`, and of a file beside the rooms its name, such as `server/index`. */
+/** The room of a file: `server/posts`. For a file outside the rooms, its name: `server/index`. */
 function roomOf(file: string): string {
   return file.split('/').slice(0, 2).join('/').replace(/\..*$/, '')
 }
@@ -181,14 +182,14 @@ function roomOf(file: string): string {
 function mayImport(from: string, to: string): boolean {
   const [folder = '', name = ''] = from.split('/')
   const lines = Rooms[folder]
-  if (!lines) return true // db has few files, and no rooms that stand above one another
+  if (!lines) return true // db has few files, and its rooms have no order
   const lineOf = (room: string) => lines.findIndex((line) => line.includes(room))
   const other = to.split('/')[1] ?? ''
   if (lineOf(name) < 0 || lineOf(other) < 0) return false
   return lineOf(other) < lineOf(name) || (beside[from] ?? []).includes(other)
 }
 
-/** Every file that this one imports, and those import, and so on. */
+/** Every file that this one imports, directly or through others. */
 function reachedFrom(file: string): Set<string> {
   const reached = new Set<string>()
   const left = [file]

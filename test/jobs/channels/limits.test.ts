@@ -18,7 +18,8 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
 
-/** A channel on a fake server of its own, whose limits are a day old. It was connected when the server took 500 characters. */
+/** A channel on its own fake server, whose limits are a day old. It was connected when the server accepted 500
+ * characters. */
 async function aDueChannel() {
   const server = await fakeMastodon()
   servers.push(server)
@@ -44,7 +45,7 @@ const write = (channelId: string, length: number) =>
     ...{ content: 'x'.repeat(length), channelIds: [channelId] },
   })
 
-test('a larger limit is read within the day and used, and the next reading comes at another time of day', async () => {
+test('a larger limit is read within a day and used, and each channel is next read at another time of day', async () => {
   const channels = await Promise.all([aDueChannel(), aDueChannel()])
   const { id } = channels[0]!
   expect(await failureOf(write(id, 600))).toBe('unprocessable')
@@ -58,10 +59,10 @@ test('a larger limit is read within the day and used, and the next reading comes
 })
 
 test.each([
-  ['has an error keeps the limits that were known, and is asked again in an hour', { status: 503 }, 1],
-  ['breaks off keeps the limits that were known, and is asked again in an hour', 'reset before' as const, 1],
-  ['does not say its limits keeps those that were known', { status: 200, body: { error: 'Maintenance' } }, 28],
-  ['answers with a page keeps the limits that were known', { status: 200, body: '<html>Maintenance</html>' }, 28],
+  ['answers 503 keeps its known limits, and is asked again in an hour', { status: 503 }, 1],
+  ['breaks the connection keeps its known limits, and is asked again in an hour', 'reset before' as const, 1],
+  ['does not state its limits keeps its known limits', { status: 200, body: { error: 'Maintenance' } }, 28],
+  ['answers with a web page keeps its known limits', { status: 200, body: '<html>Maintenance</html>' }, 28],
 ])('a server that %s', async (_what, fate, hours) => {
   const { server, id } = await aDueChannel()
   server.next('GET /api/v2/instance', fate)
@@ -69,7 +70,7 @@ test.each([
   await w.worker()
   await until(() => readings(server).length === 1)
   await until(async () => (await limitsOf(id)).hours > 0)
-  const other = await aDueChannel() // read after it
+  const other = await aDueChannel() // read after the first channel
   await until(async () => (await limitsOf(other.id)).limits.textLength === 700)
   const after = await limitsOf(id)
   expect(after.limits).toEqual(before.limits)
@@ -77,7 +78,7 @@ test.each([
   if (hours > 1) expect(after.hours).toBeGreaterThan(19)
 })
 
-test('a scheduled post that has become too long is sent at its time and fails with the server’s reason', async () => {
+test('a scheduled post that is now too long is sent at its time and fails with the server’s reason', async () => {
   const { server, id } = await aDueChannel()
   const body = { configuration: { statuses: { max_characters: 100 } } }
   server.next('GET /api/v2/instance', { status: 200, body })
@@ -103,7 +104,7 @@ test('two workers ask for each of 12 channels once', async () => {
   expect(channels.map(({ server }) => readings(server).length)).toEqual(Array(12).fill(1))
 })
 
-test('limits that were read while the account was connected again are dropped', async () => {
+test('limits that were read while the account was reconnected are dropped', async () => {
   const { id } = await aDueChannel()
   const before = await limitsOf(id)
   const limits = async () => {

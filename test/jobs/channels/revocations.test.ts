@@ -13,7 +13,7 @@ import { deliveryOf, type World, world } from '../../world.ts'
 import { fakePds } from '../networks/bluesky/bluesky.fake.ts'
 import { type FakeMastodon, fakeMastodon } from '../networks/mastodon/mastodon.fake.ts'
 
-// A real worker ends credentials that are of no more use at servers of Mastodon's kind and at a PDS.
+// A real worker ends credentials that are no longer needed, at Mastodon-like servers and at a PDS.
 
 const Revoke = 'POST /oauth/revoke'
 
@@ -53,7 +53,7 @@ const actionsOn = async (channelId: string) => {
 const isErased = async (id: string) =>
   (await w.db.select().from(channels).where(eq(channels.id, id)))[0]!.credential === null
 
-test('a disconnect ends the token at the server, and nothing of it is kept', async (context) => {
+test('a disconnect ends the token at the server and erases the credential', async (context) => {
   const server = await aServer(context)
   const { id } = await connectAt(api, server)
   await disconnect(id)
@@ -79,7 +79,7 @@ test('a disconnect ends the session at a PDS', async (context) => {
   expect(await actionsOn(id)).toEqual([{ action: 'channel.access_ended' }])
 })
 
-test('a server that does not answer holds up no disconnect, is asked a few times, and the activity says what is left', async (context) => {
+test('a server that does not answer delays no disconnect, is asked 5 times, and the activity says that the access is left', async (context) => {
   const server = await aServer(context)
   const { id } = await connectAt(api, server)
   server.next(Revoke, 'silence after', ...Array(9).fill({ status: 503, body: 'busy' }))
@@ -98,7 +98,7 @@ test('a server that does not answer holds up no disconnect, is asked a few times
   ])
 })
 
-test('a connection made before apps were kept is erased, and the activity says that its access is left', async (context) => {
+test('a connection from before we stored apps is erased, and the activity says that its access is left', async (context) => {
   const server = await aServer(context)
   const { url: instance, token, accountId } = server
   const id = await aChannel(w.db, w.site.secretKey, {
@@ -111,7 +111,7 @@ test('a connection made before apps were kept is erased, and the activity says t
   expect(server.received).toEqual([])
 })
 
-test('a reconnect over a connection that no key opens says in the activity that its access is left', async (context) => {
+test('a reconnect of a channel whose credential no key opens: the activity says that the old access is left', async (context) => {
   const server = await aServer(context)
   const { id } = await connectAt(api, server)
   const sealedByNobody = randomBytes(120)
@@ -122,7 +122,7 @@ test('a reconnect over a connection that no key opens says in the activity that 
   expect(await left()).toEqual([])
 })
 
-test('a connection that no key opens is erased, and the activity says that its access is left', async () => {
+test('a disconnect of a channel whose credential no key opens erases it, and the activity says that the access is left', async () => {
   const id = await aChannel(w.db, randomBytes(32), { organisationId: w.organisationId, network: 'mastodon' })
   await disconnect(id)
   await until(() => isErased(id))
@@ -130,10 +130,10 @@ test('a connection that no key opens is erased, and the activity says that its a
   expect(await actionsOn(id)).toMatchObject([{ action: 'channel.access_left' }])
 })
 
-test('what is being sent at the disconnect is sent before its token is ended', async (context) => {
+test('a running send ends before a disconnect ends its token', async (context) => {
   const server = await aServer(context)
   const { id } = await connectAt(api, server)
-  server.next('POST /api/v1/statuses', 'silence after') // accepted, and nobody says so
+  server.next('POST /api/v1/statuses', 'silence after') // accepted, but no answer comes
   const delivery = await aDelivery(w.db, { organisationId: w.organisationId, channelId: id, dueAt: new Date() })
   await until(() => server.statuses.length > 0)
   await disconnect(id)
@@ -141,7 +141,7 @@ test('what is being sent at the disconnect is sent before its token is ended', a
   expect(await deliveryOf(w.db, delivery)).toMatchObject({ state: 'published', evidence: 'found' })
 })
 
-test('connecting again ends the former token alone', async (context) => {
+test('a reconnect ends only the former token', async (context) => {
   const server = await aServer(context)
   const { id } = await connectAt(api, server)
   await connectAt(api, server, id)
@@ -153,13 +153,13 @@ test('connecting again ends the former token alone', async (context) => {
   expect(server.tokens.size).toBe(1)
 })
 
-test('of a server that gives the same token again none is ended while it is in use', async (context) => {
+test('a token that the server issues again is not ended while it is in use', async (context) => {
   const server = await aServer(context, { reusesTokens: true })
   const { id } = await connectAt(api, server)
   await connectAt(api, server, id)
   expect(await left()).toEqual([])
   await w.stopWorkers()
-  await disconnect(id) // erased by the next worker, when it is connected again
+  await disconnect(id) // the next worker erases it, when the channel is connected again
   await connectAt(api, server, id)
   await w.worker()
   const dueAt = new Date()
@@ -169,7 +169,7 @@ test('of a server that gives the same token again none is ended while it is in u
   expect(server.revoked).toEqual([])
 })
 
-test('a token that is waiting to be ended is kept where it was given again meanwhile', async (context) => {
+test('a token that waits to be ended is kept when the server issues it again', async (context) => {
   const server = await aServer(context, { reusesTokens: true })
   const { id } = await connectAt(api, server)
   server.next(Revoke, { status: 503, body: 'busy' })
@@ -182,14 +182,14 @@ test('a token that is waiting to be ended is kept where it was given again meanw
   expect(await actionsOn(id)).toEqual([])
 })
 
-test('another organisation’s channel of the same account keeps its token, and cannot be disconnected', async (context) => {
+test('another organisation’s channel on the same account keeps its token, and we cannot disconnect it', async (context) => {
   const server = await aServer(context)
   const { organisationId } = await anOrganisation(w.db)
   const theirs = await ownerOf(organisationId)
   const { id } = await connectAt(api, server)
   const { id: their } = await connectAt(theirs, server)
   await expect(disconnect(their)).rejects.toThrow()
-  // A server that gives everybody the same token: theirs is ours.
+  // A server that gives everyone the same token: their token is ours.
   await w.db.execute(sql`delete from channels where id = ${their}`)
   const { url: instance, token, accountId } = server
   const { remoteAccount } = (await w.db.select().from(channels).where(eq(channels.id, id)))[0]!

@@ -28,7 +28,7 @@ async function aRow(change: Partial<typeof deliveries.$inferInsert>, inMs = -60_
 
 const restore = () => w.db.transaction(markRestored)
 
-test('what was past due in a restored backup waits for a person, whosever it is, and is told', async () => {
+test('overdue posts in a restored backup need review, in every organisation, and events report it', async () => {
   const other = await anOrganisation(w.db)
   const lease = { leaseToken: uuidv7(), leaseOwner: 'gone', leaseUntil: new Date(), attemptNo: 1 }
   const scheduled = await aRow({ nextAttemptAt: new Date(Date.now() + 60_000), prepared: '{}' })
@@ -53,7 +53,7 @@ test('what was past due in a restored backup waits for a person, whosever it is,
   expect(await w.db.select().from(installation)).toMatchObject([{ restoredAt: expect.any(Date) }])
 })
 
-test('what is not due yet, has ended or is looked for stays as it is', async () => {
+test('posts that are not due yet, have ended or are looked for do not change', async () => {
   const later = await aRow({ attemptNo: 0 }, 3_600_000)
   const failed = await aRow({ state: 'failed' })
   const sent = { maybeOut: true, prepared: '{}' }
@@ -69,7 +69,7 @@ test('what is not due yet, has ended or is looked for stays as it is', async () 
     expect((await deliveryOf(w.db, id)).state).toBe(state)
 })
 
-test('thousands of posts are put before a person in one go, and saying it again finds none', async () => {
+test('one call puts thousands of posts in review, and a second call finds none', async () => {
   const { organisationId } = await anOrganisation(w.db)
   const channelId = await aChannel(w.db, w.site.secretKey, { organisationId, network: 'readable' })
   await w.db.execute(sql`
@@ -84,9 +84,9 @@ test('thousands of posts are put before a person in one go, and saying it again 
   expect(await restore()).toMatchObject({ needsReview: 0, organisations: 0 })
 })
 
-test('what was written while the triggers of the lists were not there is in them once sending is resumed', async () => {
+test('list rows that were not written while the triggers were missing are written when sending is resumed', async () => {
   const resume = () => goOnSending({ db: w.db, networks: {} }, atCommandLine, { scope: 'all' })
-  await resume() // of the tests before
+  await resume() // ends the restores of earlier tests
   const id = await aRow({ attemptNo: 0 }, 3_600_000)
   const { postId } = await deliveryOf(w.db, id)
   const listed = async () => [
@@ -96,12 +96,12 @@ test('what was written while the triggers of the lists were not there is in them
   await w.db.execute(sql`delete from channel_posts where post_id = ${postId}`)
   const other = await deliveryOf(w.db, await aRow({ attemptNo: 0 }, 3_600_000))
   await w.db.execute(sql`update channel_posts set status = 'DRAFT', is_alone = false where post_id = ${other.postId}`)
-  const moved = await deliveryOf(w.db, await aRow({ attemptNo: 0 }, 3_600_000)) // from the other's channel to its own
+  const moved = await deliveryOf(w.db, await aRow({ attemptNo: 0 }, 3_600_000)) // its row moves to the other's channel
   await w.db.execute(sql`
     insert into channel_posts (organisation_id, channel_id, post_id, is_alone, status, updated_at)
     select organisation_id, ${other.channelId}, id, true, told, now() from posts where id = ${moved.postId}`)
   await resume()
-  expect(await listed()).toEqual([]) // nothing was restored: it reads no posts
+  expect(await listed()).toEqual([]) // nothing was restored, so it reads no posts
   await restore()
   await resume()
   expect(await listed()).toEqual(right)
@@ -109,15 +109,15 @@ test('what was written while the triggers of the lists were not there is in them
   expect(rules.find(({ name }) => name === 'a channel lists its posts')).toMatchObject({ broken: 0 })
 })
 
-test('a resume before a restore was noticed is refused, and says what to do first', async () => {
-  await w.db.execute(sql`update database_mark set written_in = 0`) // as a restored dump would have it
+test('a resume before a restore was noticed is refused, and the error says what to do first', async () => {
+  await w.db.execute(sql`update database_mark set written_in = 0`) // as in a restored dump
   const resume = () => goOnSending({ db: w.db, networks: {} }, atCommandLine, { scope: 'all' })
   await expect(resume()).rejects.toMatchObject({ detail: expect.stringContaining('after-restore') })
   await restore()
   await expect(resume()).resolves.toMatchObject({ stillPaused: { all: false } })
 })
 
-test('where the role may end no connection of the processes, sending is stopped all the same, and they are counted', async (context) => {
+test('when the role may not end the connections of the processes, sending stops anyway and the connections are counted', async (context) => {
   const role = `other_${uuidv7().replaceAll('-', '')}`
   const { pathname, host } = new URL(w.site.databaseUrl)
   await w.db.execute(sql.raw(`create role ${role} login password 'x'`))

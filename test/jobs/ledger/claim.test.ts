@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => w.end())
 
-/** How many rows of all tables a claim reads, which is then undone. */
+/** Counts the rows of all tables that a claim reads, then rolls the claim back. */
 async function readBy(db: Db, channelIds: string[]): Promise<{ claimed: number; read: number }> {
   const undone = new Error('undone')
   let seen = { claimed: 0, read: 0 }
@@ -31,7 +31,7 @@ async function readBy(db: Db, channelIds: string[]): Promise<{ claimed: number; 
   return seen
 }
 
-/** As many posts as `inMs` says, each with a picture, due so many milliseconds from now, in turns on these channels. */
+/** One post with a picture for each entry of `inMs`, due that many milliseconds from now, on these channels in turn. */
 async function postsDue(channels: string[], inMs: number[]): Promise<void> {
   await someDeliveries(
     w.db,
@@ -56,7 +56,7 @@ const whens = [
 ]
 
 test.each(whens)(
-  'a claim reads no more the more is scheduled, by a plan from when there was one post ($statistics, cap $atOnce)',
+  'a claim reads no more rows when more is scheduled, even with a plan made for one post ($statistics, cap $atOnce)',
   async ({ statistics, atOnce }) => {
     await limit(w.db, 'readable', atOnce)
     for (const table of ['deliveries', 'posts', 'media', 'post_media', 'channels'])

@@ -9,12 +9,12 @@ import { until } from '../../processes.ts'
 import { worldWithOwner } from '../../server/web.ts'
 import { claimOne, intendOne, untilState } from '../../world.ts'
 
-// Each way in which a post comes to an end, or to a person, is told by whoever moves it there.
+// Each way in which a post ends or needs review sends its event.
 
 const w = worldWithOwner()
 const unknown = { code: 'outcome_unknown', message: '', nextStep: '' }
 
-/** A delivery of one post with somebody listening, and the types of what is told of it. */
+/** A delivery of one post with a webhook, and the types of the events about its post. */
 async function listened(kind: string) {
   const maker = { createdByKind: 'member', createdById: w.organisationId, createdByName: 'Ada' } as const
   const all = ['post.published', 'post.partially_published', 'post.failed', 'post.needs_review', 'post.cancelled']
@@ -34,21 +34,21 @@ async function listened(kind: string) {
   return { id, channelId, postId: row!.postId, told, becomes }
 }
 
-test('refused by its network: post.failed', async () => {
+test('a post that its network refuses: post.failed', async () => {
   w.fake.behave = (_request, { reply }) => reply(422, { error: 'no' })
   const { becomes } = await listened('blind')
   await w.worker()
   await becomes('post.failed')
 })
 
-test('not known, and nobody can be asked: post.needs_review', async () => {
+test('a post with an unknown outcome that no reading can find out: post.needs_review', async () => {
   w.fake.behave = (_request, { reset }) => reset()
   const { becomes } = await listened('blind')
   await w.worker()
   await becomes('post.needs_review')
 })
 
-test('found by looking for it: post.published', async () => {
+test('a post that a reading finds: post.published', async () => {
   w.fake.behave = (_request, { show, reset }) => {
     show()
     reset()
@@ -58,7 +58,7 @@ test('found by looking for it: post.published', async () => {
   await becomes('post.published')
 })
 
-test('tried in vain for a day: post.failed', async () => {
+test('a post that was tried without success for a day: post.failed', async () => {
   const { id, becomes } = await listened('blind')
   const claimed = await claimOne(w.db, 'worker', id)
   await w.db
@@ -70,7 +70,7 @@ test('tried in vain for a day: post.failed', async () => {
   await becomes('post.failed')
 })
 
-test('first found more than a day late: post.needs_review', async () => {
+test('a post that is first claimed more than a day late: post.needs_review', async () => {
   const { id, becomes } = await listened('blind')
   await w.db
     .update(deliveries)
@@ -80,13 +80,13 @@ test('first found more than a day late: post.needs_review', async () => {
   await becomes('post.needs_review')
 })
 
-test('cancelled with the channel that a person disconnects: post.cancelled', async () => {
+test('a post cancelled by the disconnect of its channel: post.cancelled', async () => {
   const { channelId, becomes } = await listened('blind')
   await w.api.channels.disconnect({ id: channelId, unsent: 'cancel' })
   await becomes('post.cancelled')
 })
 
-test('held with the channel that a person disconnects, and maybe out already: post.needs_review', async () => {
+test('a post held by the disconnect of its channel, and maybe out: post.needs_review', async () => {
   const { id, channelId, becomes } = await listened('blind')
   const claimed = await claimOne(w.db, 'worker', id)
   await intendOne(w.db, claimed!, '{}')
@@ -96,7 +96,7 @@ test('held with the channel that a person disconnects, and maybe out already: po
   await becomes('post.needs_review')
 })
 
-test('in part published: told once its last delivery has settled, and not before', async () => {
+test('a partly published post: one event, after its last delivery has settled', async () => {
   const { id, postId, told, becomes } = await listened('readable')
   const other = await w.delivery('blind')
   await w.db.update(deliveries).set({ postId, position: 1 }).where(eq(deliveries.id, other.id))

@@ -13,7 +13,7 @@ import { webWithReceiver } from '../webhooks/listening.ts'
 const t = webWithReceiver()
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
 
-test('of two deliveries of a post that settle at once, exactly one tells that it is published', async () => {
+test('of two deliveries of a post that settle at once, exactly one sends post.published', async () => {
   await t.webhook({ events: ['post.published', 'post.partially_published'] })
   const rounds = 20
   for (let round = 0; round < rounds; round++) {
@@ -33,7 +33,7 @@ test('of two deliveries of a post that settle at once, exactly one tells that it
   expect(ours.map(({ subject }) => subject.status)).toEqual(Array(rounds).fill('PUBLISHED'))
 })
 
-test('a post is told of as edited, cancelled, failed, failed again after a retry, in part published and in doubt', async () => {
+test('a post sends an event when it is edited, cancelled, failed, failed again after a retry, partly published or in review', async () => {
   const { id } = await t.webhook()
   const typesSince = async () => {
     const all = (await t.log(id)).map(({ type }: { type: string }) => type).reverse()
@@ -51,7 +51,7 @@ test('a post is told of as edited, cancelled, failed, failed again after a retry
     await t.w.db.transaction((tx) => emit(tx, t.w.organisationId, [post.id]))
   }
   await settled(one, 'failed')
-  expect(await typesSince()).toEqual([]) // the other has yet to go out
+  expect(await typesSince()).toEqual([]) // the other delivery is not sent yet
   await settled(other, 'failed')
   expect(await typesSince()).toEqual(['post.failed'])
   await t.w.call('POST', `/posts/${post.id}/retry`)
@@ -70,7 +70,7 @@ test('a post is told of as edited, cancelled, failed, failed again after a retry
   expect(await typesSince()).toEqual(['post.created', 'post.cancelled', 'post.created', 'post.cancelled'])
 })
 
-test('a channel is told of as it loses its access, its posts held with it are not', async () => {
+test('a channel that loses its access sends an event, its held posts send none', async () => {
   const { id: webhookId } = await t.webhook()
   const channelId = await t.w.channel()
   const id = await aDelivery(t.w.db, { organisationId: t.w.organisationId, channelId, dueAt: new Date() })
@@ -84,7 +84,7 @@ test('a channel is told of as it loses its access, its posts held with it are no
   expect(event!.subject).toMatchObject({ id: channelId, status: 'needs_reconnect' })
 })
 
-test('what arrives is what the document says of it', async () => {
+test('webhook calls match the OpenAPI document', async () => {
   const { document, mismatches } = await readDocument(t.w)
   const { id } = await t.webhook()
   const channelId = await t.w.channel()

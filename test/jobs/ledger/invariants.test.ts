@@ -17,7 +17,7 @@ beforeAll(async () => {
     aDelivery(w.db, { organisationId: w.organisationId, channelId, dueAt: new Date(Date.now() + inMs) })
   first = await due(0)
   last = await due(1)
-  await w.worker({ timesFactor: 1 }) // one attempt each, however slow the machine
+  await w.worker({ timesFactor: 1 }) // one attempt each, even on a slow machine
   await untilPublished(w.db, [first, last])
   await w.rest()
   await w.db.execute(sql`update deliveries set created_at = created_at - interval '1 minute'`)
@@ -27,7 +27,7 @@ afterAll(() => w.end())
 
 const ofLists = ['a post’s status is kept', 'a channel lists its posts']
 
-/** The invariants that are broken once `damage` is done, each with the ids; the damage is undone. Those of lists aside. */
+/** The invariants that `damage` breaks, each with its ids, without those of lists. The damage is rolled back. */
 async function brokenBy(...damage: SQL[]): Promise<Record<string, string[]>> {
   const all = await allBrokenBy(...damage)
   return Object.fromEntries(Object.entries(all).filter(([name]) => !ofLists.includes(name)))
@@ -50,7 +50,7 @@ async function allBrokenBy(...damage: SQL[]): Promise<Record<string, string[]>> 
   return found
 }
 
-// What the database itself refuses is looked for as well: a constraint may be missing from a database that was mended by hand.
+// We also check what the database itself refuses: a database that was repaired by hand may lack a constraint.
 async function withoutConstraints(tx: Tx): Promise<void> {
   for (const name of ['published_has_evidence', 'maybe_out_keeps_its_bytes'])
     await tx.execute(sql`alter table deliveries drop constraint ${sql.identifier(name)}`)
@@ -63,11 +63,11 @@ const late = sql`due_at = now() - interval '2 minutes'`
 const unsent = sql`published_at = null, evidence = null, remote_id = null`
 const lease = sql`lease_token = gen_random_uuid(), lease_owner = 'x'`
 
-test('of a ledger that real workers wrote every invariant holds', async () => {
+test('every invariant holds for a ledger that real workers wrote', async () => {
   expect(await allBrokenBy()).toEqual({})
 })
 
-test('each invariant is found to be broken by what breaks it, with the delivery or post, and no other is', async () => {
+test('each kind of damage breaks exactly its invariant, which names the delivery or post', async () => {
   const cases: [string, string, SQL[]][] = [
     ['published has evidence', first, [change(first, sql`evidence = null`)]],
     ['what was never sent is not called published', first, [changeAttempt(first, sql`intended_at = null`)]],
@@ -87,7 +87,7 @@ test('each invariant is found to be broken by what breaks it, with the delivery 
   expect(await brokenBy(bothSent, open)).toEqual({ 'one is under way a channel': both })
 })
 
-test('what lists know of a post is compared with its deliveries', async () => {
+test('the lists of a post are compared with its deliveries', async () => {
   const [row] = await w.db.execute<{ id: string }>(sql`select post_id as id from deliveries where id = ${first}`)
   const { id } = row!
   const [status, listed] = ofLists as [string, string]
@@ -97,7 +97,7 @@ test('what lists know of a post is compared with its deliveries', async () => {
     [[listed], sql`update channel_posts set date = null where post_id = ${id}`],
     [[listed], sql`delete from channel_posts where post_id = ${id}`],
     [[listed], sql`update channel_posts set channel_id = gen_random_uuid() where post_id = ${id}`],
-    [[], sql`update posts set date = now() where id = ${id}`], // a trigger
+    [[], sql`update posts set date = now() where id = ${id}`], // a trigger updates the lists
   ]
   for (const [names, damage] of cases)
     expect(await allBrokenBy(damage)).toEqual(Object.fromEntries(names.map((name) => [name, [id]])))
@@ -116,7 +116,7 @@ test('three deliveries of a channel may be uncertain, and a fourth breaks the ru
   await w.db.delete(deliveries).where(inArray(deliveries.id, ids))
 })
 
-test('what is overdue and nobody is at counts as lost, whatever its state', async () => {
+test('an overdue delivery that no worker handles counts as lost, in every state', async () => {
   const over = sql`now() - interval '2 minutes'`
   const open = changeAttempt(first, sql`ended_at = null, outcome = null`)
   const looking = sql`state = 'uncertain', maybe_out = true, prepared = '{}', look_at = ${over}`
@@ -130,7 +130,7 @@ test('what is overdue and nobody is at counts as lost, whatever its state', asyn
     expect(await brokenBy(...damage)).toEqual({ 'nothing is lost': [first] })
 })
 
-/** Copies of the last delivery, each of another post, that are uncertain and will be looked for. */
+/** Copies of the last delivery, each of another post. They are uncertain and will be looked for. */
 const uncertainBeside = (count: number) => sql`
   with beside as (select gen_random_uuid() as id from generate_series(1, ${count}::int)), made as (
     insert into posts (id, organisation_id, type, date, content, told, created_by_kind, created_by_id, created_by_name)
@@ -140,7 +140,7 @@ const uncertainBeside = (count: number) => sql`
   select m.id, d.organisation_id, m.id, d.channel_id, 0, 'uncertain', now(), m.id, true, '{}', now() + interval '1 hour'
   from made m, deliveries d where d.id = ${last}`
 
-test('what waits for a reason is not lost', async () => {
+test('a delivery that waits for a reason is not lost', async () => {
   const scheduled = change(first, sql`state = 'scheduled', ${unsent}, ${late}`)
   const network = (columns: SQL, values: SQL) => sql`insert into networks (name, ${columns}) values ('keyed', ${values})
     on conflict (name) do update set (at_once, paused_at) = (excluded.at_once, excluded.paused_at)`
@@ -167,7 +167,7 @@ test('what waits for a reason is not lost', async () => {
   expect(await brokenBy(scheduled, another, open, moved, suspects)).toEqual({})
 })
 
-test('of what is behind a lost one only that one is named, and at most ten ids are', async () => {
+test('only the first lost delivery of a channel is named, and at most ten ids in total', async () => {
   const wanted = Array.from({ length: 12 }, () => w.channel('keyed'))
   const ids: string[] = []
   for (const channelId of await Promise.all(wanted))

@@ -21,7 +21,7 @@ async function one(network: string): Promise<string> {
   return aDelivery(w.db, { organisationId: w.organisationId, channelId, dueAt: new Date() })
 }
 
-test('proof that comes late ends the attempt that was under way meanwhile as well', async () => {
+test('late proof of an earlier attempt also ends the attempt that runs now', async () => {
   const id = await one('keyed')
   const first = await claimOne(w.db, 'first', id)
   expect(await intendOne(w.db, first!, '{}')).toBe(true)
@@ -39,7 +39,7 @@ test('proof that comes late ends the attempt that was under way meanwhile as wel
   ])
 })
 
-test('an intent whose commit is heard of too late is not sent, and is tried again', async () => {
+test('an intent whose commit is confirmed too late is not sent, and is tried again', async () => {
   await w.db.execute(
     sql`create function linger() returns trigger language plpgsql as 'begin perform pg_sleep(1); return new; end'`,
   )
@@ -58,7 +58,7 @@ test('an intent whose commit is heard of too late is not sent, and is tried agai
   expect(w.fake.received).toHaveLength(1)
 })
 
-test('a post whose file is gone fails with the reason, and nothing of it is sent', async () => {
+test('a post whose file is gone fails with the reason, and nothing is sent', async () => {
   const channelId = await w.channel('readable')
   const { organisationId } = w
   const id = await aDelivery(w.db, { organisationId, channelId, dueAt: new Date(Date.now() + 1000) })

@@ -15,7 +15,7 @@ beforeEach(() => w.db.execute(sql`delete from deliveries`))
 afterEach(() => w.rest())
 afterAll(() => w.end())
 
-/** A channel of `network` with two deliveries that are due and one that is not, all their wake-ups used up. */
+/** A channel of `network` with two due deliveries and one that is due later, without wake-ups. */
 async function aQueue(network: string) {
   const channelId = await w.channel(network)
   const due = (inMs: number) =>
@@ -31,7 +31,7 @@ async function woken(): Promise<string[]> {
   return [...rows].map(({ key }) => key)
 }
 
-test('resuming wakes the first of each channel that has something due, within its reach and nowhere else', async () => {
+test('resuming wakes the first due delivery of each channel in its scope, and no others', async () => {
   const [here, there] = [await aQueue('keyed'), await aQueue('blind')]
   expect(await resume(w.db, { scope: 'channel', id: here.channelId })).toBe(1)
   expect(await woken()).toEqual([here.first])
@@ -42,7 +42,7 @@ test('resuming wakes the first of each channel that has something due, within it
   expect(await woken()).toEqual([here.first, there.first].sort())
 })
 
-test('what is paused again stays paused since the first time', async () => {
+test('pausing something that is paused keeps the time of the first pause', async () => {
   const { channelId } = await aQueue('keyed')
   for (const reach of [
     { scope: 'all' },
@@ -58,7 +58,7 @@ test('what is paused again stays paused since the first time', async () => {
   for (const paused of [all, network, channel]) expect(paused?.pausedAt).not.toBeNull()
 })
 
-test('resuming all ends a restore as well, and leaves narrower pauses', async () => {
+test('resuming everything also ends a restore, and keeps narrower pauses', async () => {
   await pause(w.db, { scope: 'all' })
   await pause(w.db, { scope: 'network', name: 'keyed' })
   await w.db.update(installation).set({ restoredAt: new Date() })
@@ -68,7 +68,7 @@ test('resuming all ends a restore as well, and leaves narrower pauses', async ()
   expect(network?.pausedAt).not.toBeNull()
 })
 
-test('a limit is kept for a network that no worker has named yet, lifted, and wakes what may fit now', async () => {
+test('a limit is stored for a network that no worker has used yet, can be lifted, and wakes the deliveries that may fit now', async () => {
   const { first } = await aQueue('other')
   await limit(w.db, 'other', 3)
   expect(await woken()).toEqual([first])

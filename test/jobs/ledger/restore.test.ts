@@ -13,7 +13,7 @@ afterAll(() => w.end())
 
 const hour = 3_600_000
 
-test('a backup restored into another database sends nothing until it is resumed, and leaves what was due to a person', async () => {
+test('a backup restored into another database sends nothing until it is resumed, and its overdue posts need review', async () => {
   const first = await w.worker()
   const before = await w.delivery('readable')
   await untilState(w.db, before.id, 'published')
@@ -28,7 +28,7 @@ test('a backup restored into another database sends nothing until it is resumed,
   await server.db.execute(sql.raw(`create database ${source}_restored template ${source}`))
   const databaseUrl = `${inject('postgres')}/${source}_restored`
   const restored = connect(databaseUrl, { connections: 2, name: 'test' })
-  await restored.db.execute(sql`create publication everything for all tables`) // as who replicates it has
+  await restored.db.execute(sql`create publication everything for all tables`) // as operators do who replicate it
 
   const worker = await w.worker({ env: { DATABASE_URL: databaseUrl } })
 
@@ -47,7 +47,7 @@ test('a backup restored into another database sends nothing until it is resumed,
   await w.rest()
 
   const again = await w.worker({ env: { DATABASE_URL: databaseUrl } })
-  expect(again.log()).not.toContain('restored backup') // it is known now
+  expect(again.log()).not.toContain('restored backup') // the restore is known now
   await w.rest()
   await restored.end()
   await server.db.execute(sql.raw(`drop database ${source}_restored with (force)`))

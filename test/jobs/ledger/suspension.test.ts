@@ -30,7 +30,7 @@ async function expectSound(): Promise<void> {
   expect(broken).toEqual([])
 }
 
-test('nothing of a suspended organisation is claimed or sent, others go on, and on return what was due waits for a person', async () => {
+test('posts of a suspended organisation are not claimed or sent, others go on, and overdue posts need review when it returns', async () => {
   const claimedBefore = await due(-1000)
   const claimed = await claimOne(w.db, 'a worker', claimedBefore)
   expect(await suspend()).toMatchObject({ id: w.organisationId, suspendedAt: expect.stringMatching(/Z$/) })
@@ -65,7 +65,7 @@ test('nothing of a suspended organisation is claimed or sent, others go on, and 
   await expectSound()
 })
 
-test('on return what may be out already is said to be so, and nothing goes out later by itself', async () => {
+test('when it returns, a post that may be out has an unknown outcome, and no overdue post goes out later by itself', async () => {
   await suspend()
   await begunMinutesAgo(2)
   const maybeOut = await due(-200_000)
@@ -88,15 +88,15 @@ test('on return what may be out already is said to be so, and nothing goes out l
   expect(await deliveryOf(w.db, heldTillTomorrow)).toMatchObject({ state: 'held' })
 })
 
-test('a suspension of a moment puts nothing before a person: what waited goes out, and the workers are woken for it', async () => {
+test('a short suspension puts no post in review: due posts go out, and their workers are woken', async () => {
   await suspend()
   const id = await due(-1000)
-  await w.db.execute(sql`delete from graphile_worker._private_jobs`) // its wake-up is used up
+  await w.db.execute(sql`delete from graphile_worker._private_jobs`) // removes its wake-up
   expect(await unsuspend()).toMatchObject({ needsReview: 0 })
   await untilPublished(w.db, [id])
 })
 
-test('saying it twice changes nothing, and who is not suspended loses nothing', async () => {
+test('a second suspension changes nothing, and unsuspending an active organisation changes nothing', async () => {
   const id = await due(-1000)
   expect(await unsuspend()).toMatchObject({ suspendedAt: null, needsReview: 0 })
   await untilPublished(w.db, [id])

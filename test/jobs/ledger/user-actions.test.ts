@@ -18,7 +18,7 @@ async function one({ network = 'readable', dueAt = soon(Hour), text = 'hello' } 
   return { id, channelId, postId: (await deliveryOf(w.db, id)).postId }
 }
 
-/** What a delivery needs to be in a state, as the ledger's constraints have it. */
+/** Sets what the ledger's constraints demand of a delivery in this state. */
 async function force(id: string, state: DeliveryState, maybeOut = false): Promise<void> {
   const isLeased = state === 'claimed' || state === 'sending'
   await w.db
@@ -56,7 +56,7 @@ describe('cancelling a post', () => {
     expect(after.leaseToken === null).toBe(!['claimed', 'sending'].includes(after.state))
   })
 
-  test('of which some is out cancels the rest, and says so by the state of each delivery', async () => {
+  test('that is partly out cancels the rest, and each delivery has its own state', async () => {
     const { id, postId, channelId } = await one()
     const { readyAt: _, ...row } = await deliveryOf(w.db, id)
     await force(id, 'published')
@@ -71,8 +71,8 @@ describe('cancelling a post', () => {
   })
 })
 
-describe('an order given while a worker is at it', () => {
-  test('edited between claim and intent: the lease is gone, and what was made of the old text is not sent', async () => {
+describe('a user action while a worker handles the delivery', () => {
+  test('edited between claim and intent: the lease ends, and the prepared old text is not sent', async () => {
     const { id, postId } = await one({ dueAt: soon(), text: 'old' })
     const claimed = await claimOne(w.db, 'worker', id)
     await w.api.posts.update({ id: postId, content: 'new' })
@@ -87,7 +87,7 @@ describe('an order given while a worker is at it', () => {
   test.each([
     ['cancelled', (postId: string) => w.api.posts.cancel({ id: postId }), 'cancelled'],
     [
-      'edited to another hour',
+      'edited to another due time',
       (postId: string) => w.api.posts.update({ id: postId, date: soon(Hour).toISOString() }),
       'scheduled',
     ],
@@ -111,7 +111,7 @@ describe('an order given while a worker is at it', () => {
     expect(attempt).toMatchObject({ intendedAt: null, endedAt: expect.any(Date) })
   })
 
-  test('a place given up by a claimed delivery goes to the next one of the channel', async () => {
+  test('the next delivery of a channel gets the place of a claimed one that is cancelled', async () => {
     const { id, postId, channelId } = await one({ dueAt: soon() })
     const [next] = await someDeliveries(w.db, [{ organisationId: w.organisationId, channelId, dueAt: soon() }])
     await claimOne(w.db, 'worker', id)
@@ -120,7 +120,7 @@ describe('an order given while a worker is at it', () => {
     await force(next!, 'cancelled')
   })
 
-  // Each on a channel of its own, ordered at a random instant around its hour.
+  // Each post is on its own channel. The action comes at a random time around its due time.
   const race = async (count: number, order: (postId: string, i: number) => Promise<unknown>) => {
     await w.worker()
     const channelIds = await Promise.all(Array.from({ length: count }, () => w.channel('readable')))
@@ -132,7 +132,7 @@ describe('an order given while a worker is at it', () => {
     const rows = await Promise.all(ids.map((id) => deliveryOf(w.db, id)))
     const answers = await Promise.all(
       rows.map(async ({ postId }, i) => {
-        const orderedAt = dueAt[i]!.getTime() - 15 + Math.random() ** 3 * 2000 // dense where an idle machine claims, far enough for a busy one
+        const orderedAt = dueAt[i]!.getTime() - 15 + Math.random() ** 3 * 2000 // dense where an idle machine claims
         await new Promise((done) => setTimeout(done, orderedAt - Date.now()))
         return failureOf(order(postId, i))
       }),
@@ -171,7 +171,7 @@ describe('an order given while a worker is at it', () => {
 })
 
 describe('trying again', () => {
-  test('a text that is edited after a retry keeps the hour of the retry, be the post of the day before', async () => {
+  test('a post that is edited after a retry goes out now, even if it was due a day before', async () => {
     const { id, postId } = await one({ dueAt: soon(-25 * Hour) })
     await force(id, 'failed')
     await w.api.posts.retry({ id: postId })
@@ -181,7 +181,7 @@ describe('trying again', () => {
     expect(w.fake.received.map(({ text }) => text)).toEqual(['mended'])
   })
 
-  test('retry sends the failed deliveries of a post and never the published ones', async () => {
+  test('a retry sends the failed deliveries of a post and never the published ones', async () => {
     let refuses = true
     w.fake.behave = (_request, { show, reply }) => (refuses ? reply(422, 'no') : reply(200, { id: show() }))
     const { id, postId, channelId } = await one({ dueAt: soon() })
@@ -199,14 +199,14 @@ describe('trying again', () => {
     expect(w.fake.posts).toHaveLength(1)
     const { date } = await w.api.posts.get({ id: postId })
     const [post] = await w.db.select().from(posts).where(eq(posts.id, postId))
-    expect(date).toBe(post!.date!.toISOString()) // the ledger's hour moved, what was asked for did not
+    expect(date).toBe(post!.date!.toISOString()) // the due time in the ledger moved, the requested one did not
   })
 
   test.each([
     ['published', 'published', 0],
     ['not_published', 'published', 1],
     ['cancelled', 'cancelled', 0],
-  ] as const)('needs review, and a person says %s: it ends %s, with %i more sends', async (outcome, state, sends) => {
+  ] as const)('in review, a member decides %s: it ends %s, with %i more sends', async (outcome, state, sends) => {
     w.fake.behave = (_request, { reply }) => reply(500, 'who knows')
     const { id, postId, channelId } = await one({ network: 'blind', dueAt: soon() })
     const order = { id: postId, channelId, outcome }
