@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => here?.end())
 
-test('a person signs up, connects a feed and makes a key, and sees a program’s post go out', async () => {
+test('a person signs up, connects a feed, makes a key, and an app’s post with that key goes out', async () => {
   const { appUrl } = here.site
   const page = await here.page({ permissions: ['clipboard-read', 'clipboard-write'] })
 

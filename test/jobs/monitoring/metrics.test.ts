@@ -12,7 +12,7 @@ describe('what a worker counts of its deliveries', () => {
   afterEach(() => w.rest())
   afterAll(() => w.end())
 
-  test('from its start, every network and outcome at 0: the first failure is an increase then', async () => {
+  test('each network and outcome is 0 from the start, so the first failure is an increase', async () => {
     const worker = await w.worker()
 
     const { figure } = await scrape(worker.healthUrl)
@@ -28,7 +28,7 @@ describe('what a worker counts of its deliveries', () => {
       expect(figure(`punctual_${name}_total`)).toBe(0)
   })
 
-  test('credentials that are refreshed', async () => {
+  test('refreshed credentials', async () => {
     w.fake.isTokenGood = (token) => token === 'renewed'
     const worker = await w.worker({ refreshTo: 'renewed' })
     const { id } = await w.delivery('keyed')
@@ -82,7 +82,7 @@ describe('what a worker counts of its deliveries', () => {
     }
   })
 
-  test('a post that was found after its answer was lost counts as published when it is found, and each line about it names it', async () => {
+  test('a post found after its answer was lost counts as published when it is found, and each log line about it has its ids', async () => {
     w.fake.behave = (_request, { show, reset }) => {
       show()
       reset()
@@ -109,8 +109,8 @@ describe('what a worker counts of its deliveries', () => {
     for (const line of lines) expect(JSON.parse(line)).toMatchObject({ organisation, post, delivery: id, attempt: 1 })
   })
 
-  test('what it took from a worker that was killed', async () => {
-    w.fake.behave = () => {} // never
+  test('the sends it took over from a killed worker', async () => {
+    w.fake.behave = () => {} // never answers
     await w.delivery('keyed')
     const first = await w.worker({ timesFactor: 1 })
     await until(() => w.fake.received.length >= 1)
@@ -130,7 +130,7 @@ describe('what a worker counts of its deliveries', () => {
 describe('what a worker counts of webhooks', () => {
   const t = webWithReceiver()
 
-  test('each call, by how it ended', async () => {
+  test('each call by its outcome', async () => {
     const worker = await t.worker()
     const calls = 'punctual_webhook_calls_total'
     expect((await scrape(worker.healthUrl)).figure(calls, { outcome: 'delivered' })).toBe(0)

@@ -4,7 +4,7 @@ import sharp from 'sharp'
 import type { PostMedia } from '../../../jobs/networks/network.ts'
 import { aVideo } from '../../video.ts'
 
-/** A text that no other post has. */
+/** A text that is different for each post. */
 export function aText(): string {
   return `Ünïcode 🎉 and a link https://example.com/${randomUUID()} #tag`
 }
@@ -17,7 +17,7 @@ export async function anImage({ width = 30, height = 20, alt = 'A red field' } =
   return mediaOf(bytes, { mime: 'image/png', width, height, alt })
 }
 
-/** A photograph-like image that no format makes small. */
+/** A photograph-like image that no format compresses well. */
 export async function aNoisyImage({ width, height }: { width: number; height: number }): Promise<PostMedia> {
   const bytes = await sharp({
     create: { width, height, channels: 3, background: 'black', noise: { type: 'gaussian', mean: 128, sigma: 60 } },
@@ -27,7 +27,7 @@ export async function aNoisyImage({ width, height }: { width: number; height: nu
   return mediaOf(bytes, { mime: 'image/png', width, height, alt: 'Noise' })
 }
 
-/** A video of two seconds. */
+/** A video of 2 seconds. */
 export async function someVideo(): Promise<PostMedia> {
   return mediaOf(await aVideo('mp4'), { mime: 'video/mp4', width: 64, height: 48, alt: 'A field' })
 }

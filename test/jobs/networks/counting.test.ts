@@ -10,7 +10,7 @@ import { registrationsInMemory } from './mastodon/registrations.ts'
 const TextsOfAServer = 5000
 const Limit = 100
 
-// What a server says of itself, and how it counts.
+// What a server says about itself, and how it counts.
 type Server = { says: unknown; counts: (text: string) => number }
 
 const says = (version: string, source_url: string, characters_reserved_per_url?: number) => ({
@@ -20,12 +20,12 @@ const says = (version: string, source_url: string, characters_reserved_per_url?:
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 const servers: Record<string, Server> = {
-  // app/validators/status_length_validator.rb: graphemes, with 23 signs for each link that is found.
+  // app/validators/status_length_validator.rb: graphemes, with 23 characters for each link that it finds.
   Mastodon: {
     says: says('4.5.2', 'https://github.com/mastodon/mastodon', 23),
     counts: (text) => graphemesOf(withPlaceholders(text)),
   },
-  // internal/processing/status: len([]rune(status)). It says 25 a link and never uses it.
+  // internal/processing/status: len([]rune(status)). It says 25 per link and never uses it.
   GoToSocial: {
     says: says('0.20.1+git-4ce0d4a', 'https://codeberg.org/superseriousbusiness/gotosocial', 25),
     counts: (text) => [...text].length,
@@ -39,12 +39,12 @@ const servers: Record<string, Server> = {
     says: { version: '2.7.2 (compatible; Pleroma 2.10.0)', max_toot_chars: Limit },
     counts: (text) => graphemesOf(text.trim()),
   },
-  // src/api/v2/instance.ts says its own version alone, and 256 a link.
+  // src/api/v2/instance.ts gives only its own version, and 256 per link.
   Hollo: {
     says: says('0.7.4', 'https://github.com/fedify-dev/hollo', 256),
     counts: (text) => [...text].length,
   },
-  // .NET's length of a string.
+  // The length of a string in .NET.
   'one that counts UTF-16 units, such as Iceshrimp.NET': {
     says: says('4.2.1 (compatible; Iceshrimp.NET/2026.1)', 'https://iceshrimp.dev/iceshrimp/Iceshrimp.NET', 23),
     counts: (text) => text.length,
@@ -60,7 +60,7 @@ describe.each(Object.entries(servers))('%s', (_, { says: instance, counts }) => 
   })
   afterAll(() => server.close())
 
-  test(`takes each of ${TextsOfAServer} texts with links that we let through at its limit`, () => {
+  test(`accepts each of ${TextsOfAServer} texts with links that we allow at its limit`, () => {
     fc.assert(
       fc.property(texts, (pieces) => {
         const text = filled(pieces, limits)
@@ -72,7 +72,7 @@ describe.each(Object.entries(servers))('%s', (_, { says: instance, counts }) => 
   })
 })
 
-test('a long link counts 23 on Mastodon, in full where the server counts so, and more where nobody knows', async () => {
+test('a long link counts 23 on Mastodon, its full length where the server counts that, and more where the rule is unknown', async () => {
   const long = `See https://example.com/${'a/'.repeat(10)}?q=1&r=%C3%A9#end, please`
   const counted = await Promise.all(
     Object.entries(servers).map(async ([name, { says: instance, counts }]) => {
@@ -105,7 +105,7 @@ async function limitsOn(server: FakeMastodon, instance: unknown): Promise<Channe
   return (await connecting.finish(kept, answer, access)).limits
 }
 
-// Texts, as pieces that are joined without anything between.
+// Texts as pieces, joined with nothing between them.
 const host = fc.constantFrom(
   ...[
     'example.com',
@@ -243,7 +243,7 @@ const texts = fc.array(
   { minLength: 1, maxLength: 8 },
 )
 
-/** As many of the pieces as fit, and then words up to the limit. */
+/** As many of the pieces as fit, then words up to the limit. */
 function filled(pieces: string[], limits: ChannelLimits): string {
   let text = ''
   for (const piece of pieces) if (!excessOf(limits, text + piece)) text += piece
@@ -255,7 +255,8 @@ function graphemesOf(text: string): number {
   return [...graphemes.segment(text)].length
 }
 
-// config/initializers/twitter_regex.rb of Mastodon, over the expressions of twitter-text 3.1, for the hosts above.
+// config/initializers/twitter_regex.rb of Mastodon, on top of the expressions of twitter-text 3.1, for the hosts
+// above.
 const Invalid = '\\uFFFE\\uFEFF\\uFFFF'
 const Directional = '\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069'
 const InDomain = `[^${Directional}!-/:-@\\[-\`{-~\\s\\p{Cc}${Invalid}\\p{White_Space}]`
@@ -283,12 +284,12 @@ function withPlaceholders(text: string): string {
 }
 
 test.each(['(ssb://', '(http://', 'http://', '(http://a.co', '(http://a.co ', 'http://a.'])(
-  'a text of nothing but %s costs little to count',
+  'a text of only %s is cheap to count',
   (piece) => {
     const rule = { textLength: 500, textUnit: 'characters', urlsCountAs: 23, shortensUrls: true } as const
     const before = process.cpuUsage()
     for (let i = 0; i < 10; i++) lengthOf(rule, piece.repeat(100_000 / piece.length))
     const { user, system } = process.cpuUsage(before)
-    expect((user + system) / 1000).toBeLessThan(400) // a few times what it takes
+    expect((user + system) / 1000).toBeLessThan(400) // a few times the usual time
   },
 )

@@ -44,7 +44,7 @@ async function each(
     }
 }
 
-describe('a Mastodon server that answers whatever it likes costs little', () => {
+describe('hostile answers of a Mastodon server are cheap to handle', () => {
   let it: MastodonStand
   beforeAll(async () => {
     it = await stand()
@@ -59,7 +59,7 @@ describe('a Mastodon server that answers whatever it likes costs little', () => 
     await each(it.server, 'POST /api/v2/media', () => mastodon.prepare({ text: 'x', media }, 'key', it.session))
   })
 
-  test('to a reading for a text of ours that Markdown makes much of', async () => {
+  test('to a reading for a text of ours with much Markdown', async () => {
     const table = `${'a|'.repeat(1200)}\n${'-|'.repeat(1200)}\n${'a\n'.repeat(2500)}`
     it.server.show({ content: '<p>Something else</p>' })
     await costsLittle('a table of ours', () => find(it, lost(table)))
@@ -79,7 +79,7 @@ describe('a Mastodon server that answers whatever it likes costs little', () => 
       await each(it.server, route, () => find(it, sought), { statuses: [200], bodies })
   })
 
-  test('to a reading while texts that are alike are open', async () => {
+  test('to a reading while similar texts are open', async () => {
     const route = `GET /api/v1/accounts/${it.server.accountId}/statuses`
     for (const [name, piece] of Object.entries(markup)) {
       const text = piece.repeat(TextLength / piece.length)
@@ -95,13 +95,13 @@ describe('a Mastodon server that answers whatever it likes costs little', () => 
     }
   })
 
-  test('where it gives the source of a status', async () => {
+  test('to a request for the source of a status', async () => {
     const { id } = it.server.show({ content: 'x' })
     const look = () => find(it, lost('Another'))
     await each(it.server, `GET /api/v1/statuses/${id}/source`, look, { statuses: [200] })
   })
 
-  test('where it is connected', async () => {
+  test('while it is connected', async () => {
     const { connecting } = mastodon
     if (connecting.by !== 'redirect') throw new Error('Mastodon is connected by a redirect.')
     const { begin, finish } = connecting
@@ -118,7 +118,7 @@ describe('a Mastodon server that answers whatever it likes costs little', () => 
   })
 })
 
-describe('a PDS that answers whatever it likes costs little', () => {
+describe('hostile answers of a PDS are cheap to handle', () => {
   let pds: FakePds
   const network = bluesky('https://plc.test')
   beforeAll(async () => {
@@ -144,7 +144,7 @@ describe('a PDS that answers whatever it likes costs little', () => {
     await each(pds, method('server.refreshSession'), refresh)
   })
 
-  test('where it is connected', async () => {
+  test('while it is connected', async () => {
     const { connecting } = network
     if (connecting.by !== 'form') throw new Error('Bluesky is connected by a form.')
     const typed = () => ({ handle: 'ada.test', appPassword: pds.password, pds: pds.url })
@@ -160,7 +160,7 @@ describe('a PDS that answers whatever it likes costs little', () => {
   })
 })
 
-test('what a network names is not kept when it is endless', async () => {
+test('an endless id from a network is not stored', async () => {
   const it = await stand()
   const id = '9'.repeat(10_000)
   it.server.next('POST /api/v1/statuses', { status: 200, body: { id, url: null, uri: null } })
@@ -171,7 +171,7 @@ test('what a network names is not kept when it is endless', async () => {
   await it.close()
 })
 
-test('no header and no sentence of a network costs much or throws', async () => {
+test('no header and no error message of a network is expensive to parse or makes us throw', async () => {
   const hostile = Object.entries(hostileBodies(AnswerBytes, (text) => text))
   for (const [name, text] of hostile) {
     const headers = { 'retry-after': text, date: text, 'x-ratelimit-reset': text, 'ratelimit-reset': text }
@@ -184,7 +184,7 @@ test('no header and no sentence of a network costs much or throws', async () => 
   }
 })
 
-test('what is no tag stays in a sentence, and what is one does not', () => {
+test('tags are removed from an error message, and everything else stays', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom('<', '>', 'a', 'b'), { maxLength: 40 }), (signs) => {
       const text = signs.join('')

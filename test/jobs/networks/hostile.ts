@@ -3,16 +3,16 @@ import { expect } from 'vitest'
 import { ConnectError, PublishError } from '../../../jobs/networks/network.ts'
 import { OutboundError } from '../../../jobs/outbound/outbound.ts'
 
-// What any server may answer that a person connects: up to 1 MiB, a list of statuses up to 2 MiB.
+// What a server that a member connects may answer: up to 1 MiB, for a list of statuses up to 2 MiB.
 
 export const AnswerBytes = 1024 * 1024
 export const ListBytes = 2 * AnswerBytes
 
-/** At most so many milliseconds of processor time for one answer, the sending of it included. The goal is a tenth. */
+/** The limit in milliseconds of processor time for one answer, including sending it. The goal is a tenth. */
 const AtMostMs = 500
 
 const BlockedAtMostMs = 500
-const ReadingAtMostMs = 5000 // a page of 400 statuses, each compared
+const ReadingAtMostMs = 5000 // a page of 400 statuses, each of which is compared
 
 const pieces = {
   'tags that never end': '<',
@@ -42,7 +42,7 @@ const pieces = {
   dots: '.',
 }
 
-/** Hostile strings of up to `bytes` as they are in JSON, by name. */
+/** Hostile strings of up to `bytes` as JSON, by name. */
 function strings(bytes: number): Record<string, string> {
   return Object.fromEntries(
     Object.entries(pieces).map(([name, piece]) => [
@@ -52,7 +52,7 @@ function strings(bytes: number): Record<string, string> {
   )
 }
 
-/** Hostile answers of up to `bytes`, by name. `holding` puts a string of up to `room` bytes where an answer has one. */
+/** Hostile answers of up to `bytes`, by name. `holding` builds an answer with a string of up to `room` bytes in it. */
 export function hostileBodies(bytes: number, holding: (hostile: string) => unknown): Record<string, string> {
   const room = bytes - JSON.stringify(holding('')).length
   const copies = JSON.stringify(holding('x')).split('"x"').length - 1
@@ -78,7 +78,7 @@ function deepTags(bytes: number): string {
   return `${'{"error":'.repeat(6)}${tags}${'}'.repeat(6)}`
 }
 
-// Each place where a reason may stand holds as many again.
+// Each place where a reason may be holds the same number of places again.
 function reasons(bytes: number): string {
   const names = ['error', 'message', 'detail', 'title', 'errors', 'details', 'description', 'reason', 'issues', 'msg']
   let inner = '{}'
@@ -86,10 +86,10 @@ function reasons(bytes: number): string {
   return inner
 }
 
-/** The dearest answer so far. */
+/** The most expensive answer so far. */
 export const dearest = { name: '', ms: 0 }
 
-/** Whatever is answered: `work` costs little, and throws nothing but what a network may throw. */
+/** Checks that `work` is cheap with any answer, and throws only what a network may throw. */
 export async function costsLittle(name: string, work: () => Promise<unknown>): Promise<void> {
   const [from, at] = [process.cpuUsage(), performance.now()]
   const error = await work().then(
@@ -103,7 +103,7 @@ export async function costsLittle(name: string, work: () => Promise<unknown>): P
   expect(cost).toEqual({ name, ms: expect.toSatisfy((ms: number) => ms < AtMostMs, `under ${AtMostMs} ms`) })
 }
 
-/** The longest that `work` keeps everything else waiting, and its processor time, are bounded. It may throw nothing. */
+/** Checks how long `work` blocks everything else, and its processor time. It may not throw. */
 export async function turnsOften(name: string, work: () => Promise<unknown>): Promise<void> {
   const delay = monitorEventLoopDelay({ resolution: 10 })
   const from = process.cpuUsage()
@@ -112,7 +112,7 @@ export async function turnsOften(name: string, work: () => Promise<unknown>): Pr
   delay.disable()
   const { user, system } = process.cpuUsage(from)
   const ms = Math.round((user + system) / 1000)
-  // Work blocks others, so a delay that is longer than all the work is the machine's.
+  // Work blocks others only while it runs. A delay that is longer than all the work comes from the machine.
   const cost = { name, blockedMs: Math.min(Math.round(delay.max / 1e6), ms), ms }
   const under = (limit: number) => expect.toSatisfy((ms: number) => ms < limit, `under ${limit} ms`)
   expect(cost).toEqual({ name, blockedMs: under(BlockedAtMostMs), ms: under(ReadingAtMostMs) })

@@ -4,7 +4,7 @@ import { createOutbound, OutboundError } from '../../../jobs/outbound/outbound.t
 import { anImage, aText } from './content.ts'
 import type { Fate, Scripted } from './scripted-server.ts'
 
-/** A network with somewhere to post to. */
+/** A network to post to. */
 export type Stand = {
   network: Network
   session: Session
@@ -13,18 +13,18 @@ export type Stand = {
   close: () => Promise<void>
 }
 
-/** The same, behind a server that can be told to misbehave. */
+/** The same, behind a server that a test can make misbehave. */
 export type HttpStand = Stand & {
   server: Scripted
   sendRoute: string
   uploadRoute: string
   secrets: string[]
-  deadToken: Fate[] // every way in which the server says that the credential is no longer good
-  refusal: Fate // of a text; its reason is 'This text is not wanted.'
+  deadToken: Fate[] // each way in which the server says that the credential is no longer valid
+  refusal: Fate // of a text, with the reason 'This text is not wanted.'
   refreshing?: { route: string; refusals: Fate[] }
 }
 
-/** What docs/networks.md asks of every network. */
+/** The rules of docs/networks.md for every network. */
 export function contract(stand: () => Promise<Stand>): void {
   let it: Stand
   beforeAll(async () => {
@@ -32,7 +32,7 @@ export function contract(stand: () => Promise<Stand>): void {
   })
   afterAll(() => it.close())
 
-  test('what is prepared survives JSON, is not public, and goes out with its images', async () => {
+  test('a prepared post survives JSON, is not public yet, and goes out with its images', async () => {
     const before = (await it.shown()).length
     const { publishKey, prepared } = await ready(it, [await anImage()])
     expect(await it.shown()).toHaveLength(before)
@@ -44,7 +44,7 @@ export function contract(stand: () => Promise<Stand>): void {
     expect(await it.shown()).toHaveLength(before + 1)
   })
 
-  test('the same key twice is one post, or a network that says it can be read', async () => {
+  test('the same key twice makes one post, or the network can be read', async () => {
     const before = (await it.shown()).length
     const delivery = await ready(it)
     const first = await it.network.send(delivery, it.session)
@@ -58,7 +58,7 @@ export function contract(stand: () => Promise<Stand>): void {
   })
 }
 
-/** What docs/networks.md asks of every network that is called over HTTP. */
+/** The rules of docs/networks.md for every network that is called over HTTP. */
 export function httpContract(network: Network, stand: () => Promise<HttpStand>): void {
   contract(stand)
   let it: HttpStand
@@ -67,7 +67,7 @@ export function httpContract(network: Network, stand: () => Promise<HttpStand>):
   })
   afterAll(() => it.close())
 
-  /** The verdict on a send that meets `fate`. */
+  /** The verdict on a send that gets `fate` as its answer. */
   async function met(fate: Fate, session = it.session): Promise<PublishError> {
     const delivery = await ready(it)
     it.server.next(it.sendRoute, fate)
@@ -75,22 +75,22 @@ export function httpContract(network: Network, stand: () => Promise<HttpStand>):
   }
 
   describe('surely not sent', () => {
-    test('a dead token asks for a reconnection', async () => {
+    test('a dead token asks for a reconnect', async () => {
       for (const fate of it.deadToken) expect(await met(fate)).toMatchObject({ verdict: 'reconnect' })
     })
 
-    test('a dead token that is met while preparing asks for a reconnection', async () => {
+    test('a dead token that is found while preparing asks for a reconnect', async () => {
       it.server.next(it.uploadRoute, ...it.deadToken.slice(0, 1))
       expect(await verdictOf(ready(it, [await anImage()]))).toMatchObject({ verdict: 'reconnect' })
     })
 
-    test('a refused text is refused, with the reason that the network gave', async () => {
+    test('a refused text is refused with the reason from the network', async () => {
       const error = await met(it.refusal)
       expect(error).toMatchObject({ verdict: 'refused', code: 'network_refused' })
       expect(error.message).toContain('This text is not wanted.')
     })
 
-    test('what is too long, too many or of a wrong kind for the network is refused', async () => {
+    test('a post that is too long, has too many files or a file of a wrong kind is refused', async () => {
       for (const status of [403, 404, 413, 415, 422]) {
         expect(await met({ status, body: '<h1>No</h1>' })).toMatchObject({ verdict: 'refused', status })
       }
@@ -98,7 +98,7 @@ export function httpContract(network: Network, stand: () => Promise<HttpStand>):
       expect(await verdictOf(ready(it, [await anImage()]))).toMatchObject({ verdict: 'refused' })
     })
 
-    test('a server that is not there is later', async () => {
+    test('a server that is not there gives later', async () => {
       const delivery = await ready(it)
       const other = await stand()
       await other.close()
@@ -111,8 +111,8 @@ export function httpContract(network: Network, stand: () => Promise<HttpStand>):
       ['the reset of its own header', { 'x-ratelimit-reset': new Date(Date.now() + 90_000).toISOString() }, 90_000],
       ['nothing', {}, null],
       ['something absurd', { 'retry-after': 'soon' }, null],
-      ['a time that is past', { 'retry-after': new Date(Date.now() - 90_000).toUTCString() }, null],
-    ])('429 with %s is later, at that time', async (_, headers, waitMs) => {
+      ['a time in the past', { 'retry-after': new Date(Date.now() - 90_000).toUTCString() }, null],
+    ])('429 with %s gives later, at that time', async (_, headers, waitMs) => {
       const error = await met({ status: 429, headers: headers as Record<string, string>, body: {} })
       expect(error).toMatchObject({ verdict: 'later', code: 'rate_limited', status: 429 })
       if (waitMs === null) expect(error.retryAt).toBeNull()
@@ -126,7 +126,7 @@ export function httpContract(network: Network, stand: () => Promise<HttpStand>):
     })
 
     test.each(['reset before', 'reset after'] as const)(
-      'a connection that is %s the answer is unknown',
+      'a connection with a %s the answer is unknown',
       async (fate) => {
         expect(await met(fate)).toMatchObject({ verdict: 'unknown' })
       },
@@ -146,7 +146,7 @@ export function httpContract(network: Network, stand: () => Promise<HttpStand>):
     )
   })
 
-  test('what is kept of an answer holds no credential and no NUL, and is short', async () => {
+  test('the stored part of an answer has no credential and no NUL, and is short', async () => {
     const echo = `${it.secrets.join(' ')} \0 ${'x'.repeat(10_000)}`
     for (const status of [200, 400, 401, 429, 500]) {
       const { reply, message } = await met({ status, body: { error: echo, error_description: echo, message: echo } })
@@ -159,14 +159,14 @@ export function httpContract(network: Network, stand: () => Promise<HttpStand>):
   const { refresh } = network
   if (!refresh) return
 
-  test('a refresh gives a credential that works', async () => {
+  test('a refresh returns a working credential', async () => {
     const credential = await refresh(it.session.credential, it.session)
     expect(credential).not.toEqual(it.session.credential)
     it.session.credential = credential
     expect(await network.send(await ready(it), it.session)).toMatchObject({ status: 200 })
   })
 
-  test('a refresh that is refused asks for a reconnection, one that fails in passing is later', async () => {
+  test('a refused refresh asks for a reconnect, one that fails temporarily gives later', async () => {
     const { route, refusals } = it.refreshing ?? expect.fail('This network refreshes.')
     for (const fate of refusals) {
       it.server.next(route, fate)
@@ -179,14 +179,14 @@ export function httpContract(network: Network, stand: () => Promise<HttpStand>):
   })
 }
 
-/** A delivery that is prepared as the worker does it: through JSON. */
+/** Prepares a delivery as the worker does: through JSON. */
 export async function ready({ network, session, newKey }: Stand, media: Awaited<ReturnType<typeof anImage>>[] = []) {
   const publishKey = newKey()
   const prepared = await network.prepare({ text: aText(), media }, publishKey, session)
   return { publishKey, prepared: JSON.parse(JSON.stringify(prepared)) as unknown }
 }
 
-/** The error of a network as the worker understands it: what outbound.ts throws is unknown once a byte may have left. */
+/** The error of a network as the worker reads it: an error from outbound.ts is unknown once a byte may have left. */
 export async function verdictOf(work: Promise<unknown>): Promise<PublishError> {
   const error = await work.then(
     () => new Error('It went well.'),
@@ -198,7 +198,7 @@ export async function verdictOf(work: Promise<unknown>): Promise<PublishError> {
   throw error
 }
 
-/** An outbound that may call loopback, as an operator would allow it. */
+/** An outbound that may call loopback, as an operator can allow. */
 export function outboundToLoopback() {
   return createOutbound({ allow: ['127.0.0.0/8'] })
 }

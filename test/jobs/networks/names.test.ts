@@ -27,11 +27,11 @@ test.each([
   [`${'x'.repeat(99)}e\u0301`, 'x'.repeat(99)],
   [`e${'\u0301'.repeat(200)}`, ''],
   ['', ''],
-])('a network’s name %j is kept as %j', (given, kept) => {
+])('the name %j from a network is stored as %j', (given, kept) => {
   expect(plainName(given)).toBe(kept)
 })
 
-test('whatever a network calls an account, its name is one line of at most 100 characters, and stays as it is', () => {
+test('any account name from a network becomes one line of at most 100 characters, and a second pass does not change it', () => {
   const unseen = fc.constantFrom('\u202E', '\u2066', '\u200D', '\u200C', '\0', '\n', '\u{E0061}', family, scotland)
   const names = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), unseen))
   fc.assert(

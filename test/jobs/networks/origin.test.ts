@@ -19,7 +19,7 @@ test.each([
 })
 
 test.each(['', '@', 'a b', 'http://', 'http://social.example', 'http://8.8.8.8', 'https://'])(
-  '%j is no server',
+  '%j is not a server',
   (typed) => {
     expect(() => originOf(typed, 'instance')).toThrow(/^Type /)
   },

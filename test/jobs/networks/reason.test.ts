@@ -40,7 +40,7 @@ test.each([
   expect(reasonIn(body)).toBe(reason)
 })
 
-test('whatever a server answers, its reason is one line of at most 300 characters, and no JSON of ours', () => {
+test('any answer of a server gives a reason of one line with at most 300 characters, and without our own JSON', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 8 }), (error) => {
       const reason = reasonIn({ error })
@@ -53,8 +53,8 @@ test('whatever a server answers, its reason is one line of at most 300 character
   )
 })
 
-test('a hostile reason costs little to read', () => {
-  const unseen = '\u{E0041}'.repeat(1500) // it is taken out
+test('a hostile reason is cheap to read', () => {
+  const unseen = '\u{E0041}'.repeat(1500) // removed by the parser
   let body: unknown = Object.fromEntries(
     ['error', 'message', 'detail', 'title', 'errors'].map((name) => [name, unseen]),
   )

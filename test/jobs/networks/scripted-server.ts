@@ -9,9 +9,10 @@ export type Received = {
   json: () => Record<string, unknown>
 }
 
-export type Reply = { status?: number; headers?: Record<string, string>; body?: unknown } // a string goes out as it is
+export type Reply = { status?: number; headers?: Record<string, string>; body?: unknown } // a string is sent as it is
 
-/** What a call meets: an answer, or a connection that breaks before the call is carried out, after it, or hangs after it. */
+/** What a call gets: an answer, or a connection that breaks before the call is carried out or after it, or hangs after
+ * it. */
 export type Fate = Reply | 'reset before' | 'reset after' | 'silence after'
 
 type Handler = (request: Received) => Reply
@@ -19,12 +20,13 @@ type Handler = (request: Received) => Reply
 export type Scripted = {
   url: string
   received: Received[]
-  /** The next calls of `route` meet these, one each. */
+  /** The next calls of `route` get these, one each. */
   next: (route: string, ...fates: Fate[]) => void
   close: () => Promise<void>
 }
 
-/** Somebody else's server on loopback: `routes` are what it does when it is well ('GET /path', or 'GET /path/*'). Its `Date` is `now`. */
+/** Another company's server on loopback. `routes` are its normal answers ('GET /path', or 'GET /path/*'). Its `Date`
+ * is `now`. */
 export async function scripted(routes: Record<string, Handler>, now = () => new Date()): Promise<Scripted> {
   const received: Received[] = []
   const fates = new Map<string, Fate[]>()

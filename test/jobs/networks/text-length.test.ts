@@ -9,7 +9,7 @@ test('Mastodon counts every link as 23', () => {
   expect(lengthOf(mastodon, 'http://a.b http://c.d')).toBe(47)
 })
 
-test('Bluesky counts what a reader sees as one, and bytes beside', () => {
+test('Bluesky counts graphemes, and bytes too', () => {
   expect(lengthOf(bluesky, '👨‍👩‍👧‍👦é🇩🇪')).toBe(3)
   expect(excessOf(bluesky, 'x'.repeat(300))).toBeNull()
   expect(excessOf(bluesky, 'x'.repeat(301))).toEqual({ by: 1, unit: 'graphemes' })

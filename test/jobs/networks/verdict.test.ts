@@ -34,12 +34,12 @@ test.each([
   '5 minutes',
   'Sat, 99 Nov',
   '2026-11-21',
-])('Retry-After %j is no time to come', (header) => {
+])('Retry-After %j is not a time in the future', (header) => {
   expect(retryAtOf({ 'retry-after': header }, now)).toBeNull()
 })
 
 test.each(['', '0', '-5', '1e9', 'soon', '1700000000', '1700000000000', '12345678901234567890', '5 minutes'])(
-  'X-RateLimit-Reset %j is no time to come',
+  'X-RateLimit-Reset %j is not a time in the future',
   (header) => {
     expect(retryAtOf({ 'x-ratelimit-reset': header }, now)).toBeNull()
   },
@@ -49,17 +49,17 @@ test.each([
   ['seconds', '1795258830'],
   ['milliseconds', '1795258830000'],
   ['an ISO instant', '2026-11-21T11:00:30Z'],
-])('a reset in %s is meant by the clock of the server that wrote it', (_, reset) => {
+])('a reset in %s is read by the clock of the server that wrote it', (_, reset) => {
   const headers = { date: 'Sat, 21 Nov 2026 11:00:00 GMT', 'x-ratelimit-reset': reset }
   expect(retryAtOf(headers, now)?.toISOString()).toBe('2026-11-21T10:00:30.000Z')
 })
 
-test('a date is meant by the clock of the server that wrote it', () => {
+test('a date is read by the clock of the server that wrote it', () => {
   const headers = { date: 'Sat, 21 Nov 2026 11:00:00 GMT', 'retry-after': 'Sat, 21 Nov 2026 11:00:30 GMT' }
   expect(retryAtOf(headers, now)?.toISOString()).toBe('2026-11-21T10:00:30.000Z')
 })
 
-test("a network's own sentence is shown plain, on one line and cut", () => {
+test("a network's own message is shown as plain text, on one line and cut", () => {
   expect(plainReason(' <p>Too\n\tlong\0</p> ')).toBe('Too long')
   expect(plainReason('x'.repeat(1000))).toHaveLength(300)
 })
@@ -75,10 +75,10 @@ test.each([
   [7, null],
   [null, null],
   [undefined, null],
-])('an address that a network gives as %j is %j to us', (given, shown) => {
+])('the link %j from a network becomes %j', (given, shown) => {
   expect(WebAddress.parse(given)).toBe(shown)
 })
 
-test('an address that a network gives is not endless', () => {
+test('a link from a network that is too long is dropped', () => {
   expect(WebAddress.parse(`https://x.test/${'x'.repeat(2000)}`)).toBeNull()
 })

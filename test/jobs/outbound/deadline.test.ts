@@ -3,12 +3,12 @@ import { createServer as createTlsServer } from 'node:tls'
 import { expect, test, vi } from 'vitest'
 import { answering, busy, failure, listening, outbound, pem, until } from './loopback.ts'
 
-test('in time, the request is sent', async () => {
+test('before the deadline, the request is sent', async () => {
   const { origin } = await answering((_request, response) => response.end('in time'))
   expect((await outbound().beginningWithin(3000).get(origin)).text()).toBe('in time')
 })
 
-test('a server that does not end its TLS handshake gets no byte of the request and a reset', async () => {
+test('a server that does not finish its TLS handshake gets no byte of the request and a reset', async () => {
   const errors: string[] = []
   const received: Buffer[] = []
   const { port, connections } = await listening(
@@ -22,15 +22,15 @@ test('a server that does not end its TLS handshake gets no byte of the request a
   expect(error).toMatchObject({ kind: 'deadline', sent: false })
   await until(() => expect(connections[0]?.destroyed).toBe(true))
   expect(errors).toEqual(['read ECONNRESET'])
-  expect(Buffer.concat(received)[0]).toBe(22) // the client's hello, a TLS handshake record
+  expect(Buffer.concat(received)[0]).toBe(22) // the client's hello: a TLS handshake record
   expect(received).toHaveLength(1)
 })
 
 test.each([
-  ['the process stood still', () => busy(300)],
-  ['the wall clock went on', () => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 })],
-  ['the monotonic clock went on', () => vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000)],
-])('%s while connecting: nothing of the request arrives', async (_what, stall) => {
+  ['when the process freezes', () => busy(300)],
+  ['when the wall clock jumps', () => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 })],
+  ['when monotonic time jumps', () => vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000)],
+])('%s while connecting, nothing of the request arrives', async (_what, stall) => {
   const received: Buffer[] = []
   const stallAtHello = () => {
     stall()
@@ -48,7 +48,7 @@ test.each([
   expect(received).toHaveLength(0)
 })
 
-test('the deadline is that of the moment it was set, not of the call', async () => {
+test('the deadline counts from when it was set, not from the call', async () => {
   const { origin, connections } = await listening(createServer())
   const late = outbound().beginningWithin(1)
   busy(5)
@@ -57,7 +57,7 @@ test('the deadline is that of the moment it was set, not of the call', async () 
   expect(connections.every((socket) => socket.bytesRead === 0)).toBe(true)
 })
 
-test('a server that answers late was sent to in time', async () => {
+test('a server that got the request in time may answer late', async () => {
   const { origin } = await answering((_request, response) => setTimeout(() => response.end('late'), 550))
   expect((await outbound().beginningWithin(500).get(origin)).text()).toBe('late')
 })

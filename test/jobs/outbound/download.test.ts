@@ -35,7 +35,7 @@ test.each<[string, OutboundFault]>([
   ['http://private.test:PORT/', 'address'],
   ['ftp://127.0.0.1/', 'url'],
   ['http://me:secret@127.0.0.1/', 'url'],
-])('a redirect to %s is refused, and nothing goes there', async (location, kind) => {
+])('a redirect to %s is refused, and nothing connects there', async (location, kind) => {
   const secret = await listening(createServer(), '127.0.0.2')
   const { origin } = await answering((_request, response) =>
     response.writeHead(302, { location: location.replace('PORT', String(secret.port)) }).end(),
@@ -47,9 +47,9 @@ test.each<[string, OutboundFault]>([
 })
 
 test.each<[string, OutboundFault, RequestListener]>([
-  ['more than it may be', 'too_large', (_request, response) => response.end(Buffer.alloc(1001))],
+  ['more bytes than allowed', 'too_large', (_request, response) => response.end(Buffer.alloc(1001))],
   [
-    'more than its length says',
+    'fewer bytes than its content-length',
     'reset',
     (request) => request.socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf'),
   ],
@@ -59,7 +59,7 @@ test.each<[string, OutboundFault, RequestListener]>([
   ['a drip of bytes', 'timeout', (request) => drip(request.socket, 'HTTP/1.1 200 OK\r\n\r\n', 'a')],
   ['compressed bytes', 'encoding', (request) => request.socket.end(compressed())],
   ['an error page', 'status', (_request, response) => response.writeHead(404).end('gone')],
-  ['a part', 'status', (_request, response) => response.writeHead(206).end('half')],
+  ['a partial response', 'status', (_request, response) => response.writeHead(206).end('half')],
 ])('a server that answers with %s leaves no file', async (_what, kind, listener) => {
   const { origin } = await answering(listener)
   const limits = kind === 'timeout' ? { betweenBytesMs: 400, downloadMs: 1500 } : {}
@@ -67,7 +67,7 @@ test.each<[string, OutboundFault, RequestListener]>([
   expect(await failedDownload(origin, { limits })).toMatchObject({ kind })
 })
 
-test('a file that is there already is not written over', async () => {
+test('an existing file is not overwritten', async () => {
   const { origin } = await answering((_request, response) => response.end('new'))
   const to = target()
   await outbound().download(origin, { to, maxBytes: 10 })

@@ -8,9 +8,9 @@ import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, vi } from 'vitest'
 import { createOutbound, OutboundError, type OutboundOptions } from '../../../jobs/outbound/outbound.ts'
 
-// Servers on loopback, each as ill-behaved as its test wants, and what calls them. All end with their test.
+// Servers on loopback that misbehave as a test wants, and an outbound that calls them. All end with their test.
 
-/** Key and certificate of name.test and 127.0.0.1, which this process trusts. */
+/** The key and certificate of name.test and 127.0.0.1, which this process trusts. */
 export const pem = readFileSync(new URL('./tls.pem', import.meta.url), 'utf8')
 setDefaultCACertificates([...getCACertificates(), pem])
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { OutboundFault } from '../../../jobs/outbound/outbound.ts'
 import { answering, compressed, drip, failure, listening, outbound, pem, pour, until } from './loopback.ts'
 
-test('json, form, multipart and bytes arrive as what they are, with the answer as it was given', async () => {
+test('json, form, multipart and bytes arrive with their types, and the answer comes back unchanged', async () => {
   const { origin } = await answering(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString()
     response
@@ -45,7 +45,7 @@ test('json, form, multipart and bytes arrive as what they are, with the answer a
   expect(bytes.json()).toMatchObject({ body: 'raw', head: { 'content-type': 'image/png', 'content-length': '3' } })
 })
 
-test('a file goes up as fast as the server reads it, and is never held whole', async () => {
+test('a file is uploaded as fast as the server reads it, and is never in memory as a whole', async () => {
   const MiB = 1024 * 1024
   const read = { bytes: 0 }
   const gate = Promise.withResolvers<void>()
@@ -67,14 +67,14 @@ test('a file goes up as fast as the server reads it, and is never held whole', a
   const file = { field: 'file', name: 'a.mp4', type: 'video/mp4', bytes: 100 * MiB, open }
   const sending = outbound().post(origin, { multipart: { fields: {}, file } })
   await until(() => expect(read.bytes).toBeGreaterThan(0))
-  await new Promise((done) => setTimeout(done, 500)) // what would be read without being asked for has had its time
+  await new Promise((done) => setTimeout(done, 500)) // enough time to read ahead
   expect(read.bytes).toBeLessThan(40 * MiB)
   gate.resolve()
   const { bytes, told } = (await sending).json() as { bytes: number; told: number }
   expect([bytes === told, bytes > 100 * MiB, read.bytes]).toEqual([true, true, 100 * MiB])
 })
 
-test('a redirect is an answer like another, and what it points at is not called', async () => {
+test('a redirect is a normal answer, and its target is not called', async () => {
   const target = await listening(createServer())
   const { origin } = await answering((_request, response) =>
     response.writeHead(302, { location: `http://127.0.0.1:${target.port}/` }).end(),
@@ -84,13 +84,13 @@ test('a redirect is an answer like another, and what it points at is not called'
   expect(target.connections).toHaveLength(0)
 })
 
-test('an answer that is no JSON says so when it is read as such', async () => {
+test('reading an answer that is not JSON as JSON throws', async () => {
   const { origin } = await answering((_request, response) => response.end('<html>'))
   const answer = await outbound().get(origin)
   expect(() => answer.json()).toThrow(SyntaxError)
 })
 
-test('https is spoken with whom a certificate names, and with nobody else', async () => {
+test('https works only with a server that the certificate names', async () => {
   const { port } = await answering((_request, response) => response.end('secure'), true)
   const called = outbound({ lookup: async () => ['127.0.0.1'] })
 
@@ -99,14 +99,14 @@ test('https is spoken with whom a certificate names, and with nobody else', asyn
   expect(await failure(called.get(`https://other.example:${port}/`))).toMatchObject({ kind: 'tls', sent: false })
 })
 
-test('a refused connection was not sent', async () => {
+test('a refused connection counts as not sent', async () => {
   const server = await listening(createServer())
   await server.stop()
 
   expect(await failure(outbound().get(server.origin))).toMatchObject({ kind: 'connect', sent: false })
 })
 
-test('a header that HTTP forbids was not sent', async () => {
+test('a request with a forbidden header counts as not sent', async () => {
   const { origin, connections } = await listening(createServer())
 
   const error = await failure(outbound().get(origin, { headers: { authorization: 'Bearer a\r\nx: y' } }))
@@ -118,8 +118,8 @@ test('a header that HTTP forbids was not sent', async () => {
 test.each<[string, OutboundFault, (socket: Socket) => unknown]>([
   ['a reset', 'reset', (socket) => socket.resetAndDestroy()],
   ['a close without an answer', 'reset', (socket) => socket.end()],
-  ['something else than HTTP', 'reset', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n')],
-  ['half of an answer', 'reset', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf')],
+  ['something other than HTTP', 'reset', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n')],
+  ['half an answer', 'reset', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf')],
   ['silence', 'timeout', () => {}],
   ['a header that never ends', 'timeout', (socket) => drip(socket, 'HTTP/1.1 200 OK\r\nx: ', 'a')],
   ['a body that drips', 'timeout', (socket) => drip(socket, 'HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n', 'a')],
@@ -127,7 +127,7 @@ test.each<[string, OutboundFault, (socket: Socket) => unknown]>([
   ['an endless body', 'too_large', (socket) => pour(socket, 'HTTP/1.1 200 OK\r\n\r\n')],
   ['endless headers', 'reset', (socket) => pour(socket, 'HTTP/1.1 200 OK\r\nx: ')],
   ['a compressed body', 'encoding', (socket) => socket.end(compressed())],
-])('%s: once, as %s, and perhaps sent', async (_what, kind, answer) => {
+])('%s: fails once, with %s, and counts as perhaps sent', async (_what, kind, answer) => {
   const { origin, connections } = await listening(
     createServer((socket) => void socket.on('error', () => {}).once('data', () => answer(socket))),
   )
@@ -139,7 +139,7 @@ test.each<[string, OutboundFault, (socket: Socket) => unknown]>([
   await until(() => expect(connections.every((socket) => socket.destroyed)).toBe(true))
 })
 
-test('a secure connection is dropped like any other when its time is over', async () => {
+test('a TLS connection is dropped at its time limit like any other', async () => {
   const errors: string[] = []
   const server = createTlsServer({ key: pem, cert: pem }, (socket) => {
     socket.on('error', (error) => errors.push(error.message)).resume()
@@ -153,7 +153,7 @@ test('a secure connection is dropped like any other when its time is over', asyn
   expect(errors).toEqual(['read ECONNRESET'])
 })
 
-test('a call that its caller ends is reset at once, so that nothing more of it is delivered', async () => {
+test('a call that its caller aborts is reset at once, so that no more of it is delivered', async () => {
   const broken: string[] = []
   const { origin, connections } = await listening(
     createServer(
@@ -172,7 +172,7 @@ test('a call that its caller ends is reset at once, so that nothing more of it i
   await until(() => expect(broken).toEqual(['ECONNRESET']))
 })
 
-test('a name server that does not answer ends with the call', async () => {
+test('a DNS look-up that hangs ends with the call', async () => {
   const silent = outbound({ lookup: () => new Promise(() => {}) })
 
   expect(await failure(silent.get('http://slow.test/', { timeoutMs: 50 }))).toMatchObject({
@@ -185,7 +185,7 @@ test('a name server that does not answer ends with the call', async () => {
   })
 })
 
-test('closing ends what is under way and lets nothing more out', async () => {
+test('closing ends all running calls and allows no new ones', async () => {
   const { origin, connections } = await listening(createServer())
   const closing = outbound()
   const call = failure(closing.get(origin))

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { addressRule } from '../../../jobs/outbound/public-address.ts'
 import { answering, failure, listening, outbound } from './loopback.ts'
 
-// Every spelling of this machine, of private networks and of clouds' metadata.
+// All spellings of this machine, of private networks and of cloud metadata addresses.
 const spellings = [
   ...[
     '127.0.0.1',
@@ -32,7 +32,7 @@ const spellings = [
   ],
   ...['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', 'ｌocalhost'],
 ]
-test.each(spellings)('%s is refused with the one message, and nothing goes there', async (host) => {
+test.each(spellings)('%s is refused with the same message, and nothing connects there', async (host) => {
   const { port, connections } = await listening(createServer())
 
   const error = await failure(outbound({ allow: [] }).get(`http://${host}:${port}/`))
@@ -51,7 +51,7 @@ test.each([
   ['fd12::1', true],
   ['fe80::1%eth0', false],
   ['nonsense', false],
-])('the rule says of %s: %s', async (address, accepted) => {
+])('the rule for %s says %s', async (address, accepted) => {
   expect(addressRule(['10.1.0.0/16', 'fd12::/16'])(address)).toBe(accepted)
 })
 
@@ -62,7 +62,7 @@ test.each([
   'http://me@127.0.0.1',
   '//x',
   'nothing',
-])('%s is no address to call', async (url) => {
+])('%s is not an address to call', async (url) => {
   expect(await failure(outbound().get(url))).toMatchObject({ kind: 'url', sent: false })
 })
 
@@ -75,7 +75,7 @@ test('a name is refused when any of its addresses is private', async () => {
   expect(connections).toHaveLength(0)
 })
 
-test('a name that changes its address between look-up and connection is called where it was checked', async () => {
+test('a name that changes its address between look-up and connection is called at the checked address', async () => {
   const good = await answering((_request, response) => response.end('good'))
   const evil = await listening(createServer(), '127.0.0.2', good.port)
   const answers = [['127.0.0.1'], ['127.0.0.2']]
@@ -96,7 +96,7 @@ test('the next address of a name is tried when the first does not answer', async
   expect((await twoAddresses.get(`http://two.test:${port}/`)).text()).toBe('second')
 })
 
-test('a name without an address, or that DNS does not know, is not told apart from a private one', async () => {
+test('a name without an address, or unknown to DNS, gets the same message as a private one', async () => {
   const none = await failure(outbound({ lookup: async () => [] }).get('http://none.test/'))
   const unknown = await failure(
     outbound({ lookup: () => Promise.reject(new Error('ENOTFOUND')) }).get('http://x.test/'),
@@ -106,7 +106,7 @@ test('a name without an address, or that DNS does not know, is not told apart fr
   expect(unknown).toMatchObject({ kind: 'dns', sent: false })
 })
 
-test('localhost is this machine where the operator allows it, whatever DNS says', async () => {
+test('localhost is this machine when the operator allows it, whatever DNS says', async () => {
   const { port } = await answering((_request, response) => response.end('here'))
   const allowed = outbound({ lookup: async () => ['8.8.8.8'] })
 

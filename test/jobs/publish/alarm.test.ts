@@ -11,7 +11,7 @@ import { world } from '../../world.ts'
 
 const log = pino({ level: 'silent' })
 
-/** A world with one channel, the alarm, and when it rang. */
+/** A world with one channel, the alarm, and the times when it rang. */
 async function rung(onDue: (channel: Waiting) => boolean, dueInMs: number[]) {
   const w = await world()
   const channelId = await w.channel('readable')
@@ -22,7 +22,7 @@ async function rung(onDue: (channel: Waiting) => boolean, dueInMs: number[]) {
   )
   const rings: number[] = []
   const listening = await listen(w.site.databaseUrl, 'jobs:insert', () => rings.push(Date.now() - now))
-  rings.length = 0 // it is called once when it begins to listen
+  rings.length = 0 // the listener is called once when it begins
   const halt = new AbortController()
   const ended = alarm(w.site.databaseUrl, { times, log, outage: new Outage(log), onDue }, halt.signal)
   const end = async () => {
@@ -33,7 +33,7 @@ async function rung(onDue: (channel: Waiting) => boolean, dueInMs: number[]) {
   return { rings, channelId, end }
 }
 
-test('rings once for all that is past, and at the hour of what comes', async () => {
+test('rings once for all overdue deliveries, and at the due time of later ones', async () => {
   const past = Array.from({ length: 100 }, (_, i) => -1000 - i)
   const { rings, end } = await rung(() => false, [...past, 3000])
   await until(() => rings.some((ms) => ms >= 3000))
@@ -41,7 +41,7 @@ test('rings once for all that is past, and at the hour of what comes', async () 
   await end()
 })
 
-test('what its own worker turns to at its hour needs no ring, unless something else is due with it', async () => {
+test('does not ring for a delivery that its own worker handles at its due time, unless another is due then too', async () => {
   const heard: string[] = []
   const turnTo = ({ id, network }: Waiting) => heard.push(`${network} ${id}`) > 0
   const { rings, channelId, end } = await rung(turnTo, [3000, 3300, 3600, 3600])

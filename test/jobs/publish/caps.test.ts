@@ -29,7 +29,7 @@ async function due(network: string, channels: number, perChannel: number): Promi
 
 const shown: Behaviour = (_request, { show, reply }) => reply(200, { id: show() })
 
-/** Let the network take 50 ms for an answer; returns how many it has had at once. */
+/** Makes the network take 50 ms per answer; returns how many requests ran at once. */
 function countAtOnce(): { most: number } {
   const seen = { most: 0 }
   let now = 0
@@ -42,7 +42,7 @@ function countAtOnce(): { most: number } {
   return seen
 }
 
-test('however many workers there are, no more go to a network at once than its cap, and all go out', async () => {
+test('any number of workers together send at most the cap of a network at once, and all posts go out', async () => {
   await limit(w.db, 'readable', 3)
   const atOnce = countAtOnce()
   const ids = await due('readable', 10, 3)
@@ -52,10 +52,10 @@ test('however many workers there are, no more go to a network at once than its c
   expect(w.fake.posts).toHaveLength(30)
 })
 
-test('a worker that joins takes no network over its cap', async () => {
+test('a worker that joins keeps every network within its cap', async () => {
   await limit(w.db, 'readable', 4)
   const atOnce = countAtOnce()
-  const way = { env: { WORKER_CONCURRENCY: '4' } } // two of its places for one network: two workers need not count
+  const way = { env: { WORKER_CONCURRENCY: '4' } } // two places for one network: two workers need not count
   const ids = await due('readable', 12, 10)
   await Promise.all([w.worker(way), w.worker(way)])
   await until(() => w.fake.posts.length > 0)
@@ -96,7 +96,7 @@ test('claims on one network wait for each other only when the workers together c
   await cancelled(ids)
 })
 
-test('what a dead worker has left takes a place of its network, and no more', async () => {
+test('a delivery that a dead worker left takes one place of its network, and no more', async () => {
   await limit(w.db, 'readable', 2)
   const ids = await due('readable', 3, 1)
   const claim = async (owner: string, i: number) => (await claimOne(w.db, owner, ids[i]!)) !== null
@@ -111,7 +111,7 @@ async function cancelled(ids: string[]): Promise<void> {
   await w.db.execute(sql`update deliveries set state = 'cancelled' where id = any(${sql.param(ids)}::uuid[])`)
 }
 
-test('of three networks that are behind each gets its share of the places', async () => {
+test('three networks that are behind share the places', async () => {
   w.fake.behave = async (request, answer) => {
     await sleep(20)
     await shown(request, answer)
@@ -125,7 +125,7 @@ test('of three networks that are behind each gets its share of the places', asyn
   await untilPublished(w.db, ids)
 })
 
-test('what one worker has been woken for and has no place for is taken by one that has', async () => {
+test('a worker with free places takes the deliveries for which another one has no place', async () => {
   const answers: (() => void)[] = []
   w.fake.behave = (request, answer) => void answers.push(() => shown(request, answer))
   const ids = await due('readable', 6, 1)
@@ -134,13 +134,13 @@ test('what one worker has been woken for and has no place for is taken by one th
   await until(() => answers.length === 2)
   const idle = await w.worker(way)
   await until(async () => (await ownersOf(ids)) === 2)
-  expect(busy.log() + idle.log()).not.toContain('lost its wake-up') // half a minute later
+  expect(busy.log() + idle.log()).not.toContain('lost its wake-up') // it would be logged after half a minute
   w.fake.behave = shown
   for (const answer of answers) answer()
   await untilPublished(w.db, ids)
 })
 
-test('a network that hangs takes at most half of the places: another one goes on', async () => {
+test('a network that hangs takes at most half of the places, and another one goes on', async () => {
   const answers: (() => void)[] = []
   w.fake.behave = (request, answer) =>
     request.network === 'blind' ? void answers.push(() => shown(request, answer)) : shown(request, answer)
@@ -155,7 +155,7 @@ test('a network that hangs takes at most half of the places: another one goes on
   await untilPublished(w.db, hanging)
 })
 
-test('what is paused is neither claimed nor begun, and goes out once it is resumed', async () => {
+test('a paused delivery is not claimed or sent, and goes out after the resume', async () => {
   const [id] = await due('readable', 1, 1)
   const { channelId } = await deliveryOf(w.db, id!)
   for (const reach of [

@@ -5,9 +5,9 @@ import type { NotClaimed } from '../../../jobs/ledger/claim.ts'
 import { Dispatch } from '../../../jobs/publish/dispatch.ts'
 import { until } from '../../processes.ts'
 
-/** A worker, where another one is at `elsewhere` for as long as that is there. Each piece of work takes 2 ms. */
+/** A worker; another worker holds the channels in `elsewhere`. Each piece of work takes 2 ms. */
 function aWorker(elsewhere: Set<string>, concurrency = 1) {
-  const asked: string[] = [] // one for each place that was given
+  const asked: string[] = [] // one for each place given
   const left = new Map<string, number>()
   const dispatch = new Dispatch<{ id: string }>({
     concurrency,
@@ -32,7 +32,7 @@ function aWorker(elsewhere: Set<string>, concurrency = 1) {
   return { asked, left, wake, dispatch }
 }
 
-test('what another worker is at has one place in forty while there is anything else, and its turn when it is woken', async () => {
+test('a channel that another worker holds gets one place in forty while there is other work, and its turn when it is woken', async () => {
   const elsewhere = new Set(['theirs'])
   const { asked, left, wake, dispatch } = aWorker(elsewhere)
   wake('theirs', 1)
@@ -51,7 +51,7 @@ test('what another worker is at has one place in forty while there is anything e
   expect(left.get('ours')).toBe(0)
 })
 
-test('of what it is offered a worker takes what it has places for, half of them for one network', async () => {
+test('a worker takes as many offers as it has places, and at most half of them for one network', async () => {
   const { dispatch, asked, left } = aWorker(new Set(), 4)
   const all = ['a', 'b'].flatMap((network) => Array.from({ length: 10 }, (_, i) => ({ id: `${network}${i}`, network })))
   for (const { id } of all) left.set(id, 1)
@@ -64,7 +64,7 @@ test('of what it is offered a worker takes what it has places for, half of them 
   expect(dispatch.places()).toBe(0)
 })
 
-test('where places are fewer than networks, each has its turn', async () => {
+test('when there are fewer places than networks, each gets its turn', async () => {
   const { left, wake, dispatch } = aWorker(new Set())
   const names = ['one', 'two', 'three']
   for (const name of names) wake(name, 20, name)

@@ -11,7 +11,7 @@ import { someDeliveries } from '../../builders.ts'
 import { until } from '../../processes.ts'
 import { claimOne, deliveryOf, intendOne, untilState, type World, world } from '../../world.ts'
 
-// What stands in one delivery's way, and must not stand in another's.
+// Obstacles for one delivery that must not delay another.
 
 let w: World
 beforeAll(async () => {
@@ -22,7 +22,7 @@ afterAll(() => w.end())
 
 const day = 24 * 3_600_000
 
-/** Have `work` done while another transaction has done `first` and stays open. */
+/** Does `work` while another transaction has done `first` and is still open. */
 async function during<T>(first: (tx: Tx) => Promise<unknown>, work: () => Promise<T>): Promise<T> {
   const other = connect(w.site.databaseUrl, { connections: 1, name: 'test' })
   const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -41,7 +41,7 @@ async function during<T>(first: (tx: Tx) => Promise<unknown>, work: () => Promis
   }
 }
 
-test('a channel with something too late keeps no other channel from being claimed, whoever has its post locked', async () => {
+test('a channel with a delivery that is too late does not keep other channels from being claimed, even if its post is locked', async () => {
   const late = await w.delivery('readable', new Date(Date.now() - day - 3_600_000))
   const other = await w.delivery('readable')
   const { postId } = await deliveryOf(w.db, late.id)
@@ -53,7 +53,7 @@ test('a channel with something too late keeps no other channel from being claime
   expect(claims.get(other.channelId)).toMatchObject({ id: other.id })
 })
 
-test('a network whose cap somebody else is counting under keeps no other network waiting', async () => {
+test('a network whose cap another transaction is counting does not delay other networks', async () => {
   await limit(w.db, 'readable', 100)
   const [one, another, other] = [await w.delivery('readable'), await w.delivery('readable'), await w.delivery('blind')]
   const claims = await during(
@@ -64,7 +64,7 @@ test('a network whose cap somebody else is counting under keeps no other network
   expect(claims.get(other.channelId)).toMatchObject({ id: other.id })
 })
 
-test('a post that somebody has locked keeps no other from being recorded as published', async () => {
+test('a locked post does not keep another from being recorded as published', async () => {
   const [one, other] = [await w.delivery('readable'), await w.delivery('readable')]
   const claimed = [(await claimOne(w.db, 'worker', one.id))!, (await claimOne(w.db, 'worker', other.id))!]
   for (const each of claimed) await intendOne(w.db, each, '{}')
@@ -84,7 +84,7 @@ test('a post that somebody has locked keeps no other from being recorded as publ
   expect(await deliveryOf(w.db, one.id)).toMatchObject({ state: 'published' })
 })
 
-test('what a restore puts before a person is not claimed by who began before it', async () => {
+test('a delivery that a restore puts in review is not claimed by a claim that began before', async () => {
   const { id, channelId } = await w.delivery('readable')
   let claiming: ReturnType<typeof claimHeads>
   await during(markRestored, async () => {
@@ -113,9 +113,10 @@ test('channels whose network is full do not hide others that have lost their wak
   expect(await wakeForgotten(w.db, times.overdueMs)).toBe(1)
 })
 
-test('a deadlock that the queue loses while it writes down what is done ends no worker', async () => {
+test('a worker survives a deadlock that the queue loses while it records finished jobs', async () => {
   const { name } = (await w.db.execute<{ name: string }>(sql`select current_database() as name`))[0]!
-  // PostgreSQL ends the statement that looks for a deadlock first: the queue's, however slow the machine is.
+  // PostgreSQL ends the statement that looks for a deadlock first. Here that is always the queue's, even on a slow
+  // machine.
   await w.db.execute(sql.raw(`alter database ${name} set deadlock_timeout = '5s'`))
   const worker = await w.worker()
   const held = 4711

@@ -15,7 +15,7 @@ afterAll(() => w.end())
 
 const soon = (ms = 0) => new Date(Date.now() + ms)
 
-describe('an outcome that nobody knows', () => {
+describe('an unknown outcome', () => {
   const silences = {
     'answers 500': (
       _request: unknown,
@@ -37,7 +37,7 @@ describe('an outcome that nobody knows', () => {
     },
   }
   const expected: Record<Kind, { state: string; evidence: string | null }> = {
-    keyed: { state: 'published', evidence: 'answered' }, // the same key again gives the first post's id
+    keyed: { state: 'published', evidence: 'answered' }, // the same key again returns the first post's id
     'two-step': { state: 'published', evidence: 'found' },
     readable: { state: 'published', evidence: 'found' },
     blind: { state: 'needs_review', evidence: null },
@@ -59,7 +59,7 @@ describe('an outcome that nobody knows', () => {
         expect((await attemptsOf(w.db, id))[0]).toMatchObject({ outcome: 'unknown' })
       })
 
-  test('readable: proved absent by two readings, it is sent again, once', async () => {
+  test('readable: a post that two readings prove absent is sent again, once', async () => {
     let first = true
     w.fake.behave = (_request, { show, reply }) => {
       if (!first) return reply(200, { id: show() })
@@ -72,7 +72,7 @@ describe('an outcome that nobody knows', () => {
     expect(w.fake.posts).toHaveLength(1)
   })
 
-  test('a channel goes on while one of its deliveries is uncertain, which is found out beside the others', async () => {
+  test('a channel goes on while one of its deliveries is uncertain, and the reading runs beside the other sends', async () => {
     w.fake.behave = ({ text }, { show, reply }) => (text === 'first' ? reply(500, show()) : reply(200, { id: show() }))
     const channelId = await w.channel('readable')
     const dueAt = soon()
@@ -87,7 +87,7 @@ describe('an outcome that nobody knows', () => {
     expect(late.foundAt!.getTime()).toBeGreaterThan(onTime.endedAt!.getTime())
   })
 
-  test('what a look found was published when it was sent; when it was found stands with its attempt', async () => {
+  test('a post that a reading finds is published at the time of its send, and its attempt has the time it was found', async () => {
     w.fake.behave = (_request, { show, reply }) => reply(500, show())
     const found = await w.delivery('readable')
     await w.worker()
@@ -103,7 +103,7 @@ describe('an outcome that nobody knows', () => {
   })
 })
 
-describe('what a network says', () => {
+describe('answers of a network', () => {
   test('a refusal fails the delivery with the reason, and the next one of the channel goes out', async () => {
     w.fake.behave = ({ text }, { show, reply }) =>
       text === 'bad' ? reply(422, 'rude words') : reply(200, { id: show() })
@@ -121,7 +121,7 @@ describe('what a network says', () => {
     })
   })
 
-  test('a 429 pauses the channel as long as told and burns no step of patience', async () => {
+  test('a 429 pauses the channel for the time that the network asks for, and uses no backoff step', async () => {
     let times = 0
     w.fake.behave = (_request, { show, reply }) =>
       times++ === 0 ? reply(429, '', { 'retry-after': '1' }) : reply(200, { id: show() })
@@ -134,7 +134,7 @@ describe('what a network says', () => {
     expect(channel!.pausedUntil).not.toBeNull()
   })
 
-  test('a 401 is answered with one refresh, whatever is due on the channel', async () => {
+  test('a 401 causes one refresh, however many posts are due on the channel', async () => {
     w.fake.isTokenGood = (token) => token === 'fresh'
     const channelId = await w.channel('readable', 'stale')
     const ids = await someDeliveries(
@@ -148,7 +148,7 @@ describe('what a network says', () => {
     expect(w.fake.posts).toHaveLength(5)
   })
 
-  test('a 401 that no refresh mends holds everything due on the channel and asks for a person', async () => {
+  test('a 401 that a refresh does not fix holds all due posts of the channel and asks for a reconnect', async () => {
     w.fake.isTokenGood = () => false
     const channelId = await w.channel('readable')
     const ids = await someDeliveries(
@@ -177,7 +177,7 @@ describe('what a network says', () => {
     expect((await attemptsOf(w.db, id))[0]).toMatchObject({ outcome: 'later' })
   })
 
-  test('what was due more than a day ago and never tried waits for a person', async () => {
+  test('a post that was due more than a day ago and never tried needs review', async () => {
     const { id } = await w.delivery('readable', soon(-25 * 3_600_000))
     await w.worker()
     expect(await untilState(w.db, id, 'needs_review')).toMatchObject({ error: { code: 'missed' } })

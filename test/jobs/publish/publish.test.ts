@@ -15,8 +15,8 @@ afterAll(() => w.end())
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms))
 const soon = (ms = 0) => new Date(Date.now() + ms)
 
-describe('a delivery that goes well', () => {
-  test('is published at its hour, never before, with the answer as evidence and one attempt', async () => {
+describe('a delivery without faults', () => {
+  test('is published at its due time, never before, with the answer as evidence and one attempt', async () => {
     const started = await w.worker()
     const dueAt = soon(700)
     const { id } = await w.delivery('readable', dueAt)
@@ -30,12 +30,12 @@ describe('a delivery that goes well', () => {
     })
     expect(w.fake.received).toHaveLength(1)
     expect(w.fake.received[0]!.at).toBeGreaterThanOrEqual(dueAt.getTime())
-    expect(w.fake.received[0]!.at - dueAt.getTime()).toBeLessThan(2500) // ten times what is seen beside other tests
+    expect(w.fake.received[0]!.at - dueAt.getTime()).toBeLessThan(2500) // ten times the usual delay beside other tests
     expect(await fetch(`${started.healthUrl}/livez`).then(({ status }) => status)).toBe(200)
     expect(await attemptsOf(w.db, id)).toMatchObject([{ no: 1, outcome: 'published', status: 200 }])
   })
 
-  test('20 at one instant on one channel go out one at a time, in order, once each', async () => {
+  test('20 posts due at once on one channel go out one at a time, in order, once each', async () => {
     w.fake.behave = async (_request, { show, reply }) => {
       await pause(20)
       reply(200, { id: show() })
@@ -56,7 +56,7 @@ describe('a delivery that goes well', () => {
       if (i > 0) expect(at).toBeGreaterThanOrEqual(w.fake.received[i - 1]!.endedAt)
   })
 
-  test('500 on 20 channels of two networks of 200 ms go out in order, near the ideal of 5 s', async () => {
+  test('500 posts on 20 channels of two networks with 200 ms per answer go out in order, near the ideal of 5 s', async () => {
     w.fake.behave = async (_request, { show, reply }) => {
       await pause(200)
       reply(200, { id: show() })
@@ -88,13 +88,13 @@ describe('a delivery that goes well', () => {
 
 describe('a worker killed with -9 while it sends', () => {
   for (const kind of kinds)
-    test(`${kind}: the next worker finds out, and there is one post`, async () => {
+    test(`${kind}: the next worker finds the outcome, and there is one post`, async () => {
       let showing: () => void = () => {}
       const shown = new Promise<void>((done) => {
         showing = done
       })
       w.fake.behave = (_request, { show }) => {
-        show() // and never an answer
+        show() // but never answers
         showing()
       }
       const { id } = await w.delivery(kind)
@@ -109,7 +109,7 @@ describe('a worker killed with -9 while it sends', () => {
       expect(w.fake.posts).toHaveLength(1)
     })
 
-  test('what it had claimed or fetched ahead goes out through another within 30 s', async () => {
+  test('the deliveries it had claimed or fetched ahead go out through another worker within 30 s', async () => {
     w.fake.behave = (_request, { show, reply }) => void setTimeout(() => reply(200, { id: show() }), 50)
     const first = await w.worker()
     const channelIds = await Promise.all(Array.from({ length: 5 }, () => w.channel('keyed')))
@@ -129,8 +129,8 @@ describe('a worker killed with -9 while it sends', () => {
   })
 })
 
-describe('a worker that is told to stop', () => {
-  test('lets what is being sent end, leaves the rest scheduled, and exits 0', async () => {
+describe('a worker that gets a stop signal', () => {
+  test('lets running sends end, leaves the rest scheduled, and exits with 0', async () => {
     w.fake.behave = async (_request, { show, reply }) => {
       await pause(600)
       reply(200, { id: show() })
@@ -164,7 +164,7 @@ test('losing every job of the queue loses no post', async () => {
   await untilState(w.db, id, 'published')
 })
 
-/** Channels on which something is due and no job is free to say so. */
+/** Channels with a due delivery and no free job for it. */
 async function channelsAsleep(): Promise<string[]> {
   const rows = await w.db.execute<{ id: string }>(sql`
     select distinct d.channel_id as id from deliveries d where d.state = 'scheduled' and d.ready_at <= now()

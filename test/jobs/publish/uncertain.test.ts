@@ -21,7 +21,7 @@ beforeAll(async () => {
 beforeEach(() => w.db.execute(sql`delete from deliveries`))
 afterAll(() => w.end())
 
-/** Posts on one channel, all due, and the worker `owner`'s send of the first one under way. Nobody is woken for any of them. */
+/** Due posts on one channel. The worker `owner` is sending the first one. None of them has a wake-up. */
 async function sendingOfSeveral(owner: string, count = 2) {
   const channelId = await w.channel('readable')
   const wanted = { organisationId: w.organisationId, channelId, dueAt: new Date(Date.now() - 1000) }
@@ -37,17 +37,17 @@ async function woken(): Promise<string[]> {
   return [...rows].map(({ key }) => key)
 }
 
-test('an outcome that becomes unknown wakes what is behind it, whoever sent it', async () => {
+test('an outcome that becomes unknown wakes the next delivery, for any worker', async () => {
   const { ids, claimed } = await sendingOfSeveral('worker')
   await markUncertain(w.db, claimed, 1000, error, { outcome: 'unknown' })
   expect((await woken()).toSorted()).toEqual([ids[1]!, `look:${ids[0]}`].toSorted())
   expect(await claimOne(w.db, 'another', ids[1]!)).toMatchObject({ id: ids[1] })
 })
 
-test('a send whose lease is over is taken over, and what is behind it is woken with that', async () => {
+test('a send whose lease has expired is taken over, and the next delivery is woken', async () => {
   const { db, end } = connect(w.site.databaseUrl, { connections: 1, name: 'test' })
   await registerWorker(db, 'alive', 1)
-  await showPresence(db, 'alive') // so that nobody looks for what a dead worker has left
+  await showPresence(db, 'alive') // so that the reaper finds no dead worker
   const { ids } = await sendingOfSeveral('alive')
   await w.db.execute(sql`update deliveries set lease_until = now() - interval '1 s' where lease_owner = 'alive'`)
   const { dead, taken } = await reap({ times, networks: {}, at: () => {} }, w.db)
@@ -57,7 +57,7 @@ test('a send whose lease is over is taken over, and what is behind it is woken w
   expect((await woken()).toSorted()).toEqual([ids[1]!, `look:${ids[0]}`].toSorted())
 })
 
-test('three unknown outcomes are all that a channel may have', async () => {
+test('a channel with three unknown outcomes claims no more', async () => {
   const { channelId, ids, claimed } = await sendingOfSeveral('worker', 5)
   const isUnknown = { outcome: 'unknown' }
   await markUncertain(w.db, claimed, 1000, error, isUnknown)
@@ -77,7 +77,7 @@ const networks = Object.fromEntries(
   kinds.map((kind) => [kind, fakeNetwork({ name: kind, url: 'http://127.0.0.1:9', repeatedSend: kind })]),
 )
 
-/** Begin to look for these as the worker `owner`; answers what became of each, in turn. */
+/** Begins to look for these as the worker `owner`; returns the result for each. */
 async function begin(owner: string, ids: string[]): Promise<string[]> {
   const begun = await beginSomeLooks({ db: w.db, owner, times, networks } as unknown as Deps, ids)
   return ids.map((id) => {
@@ -86,7 +86,7 @@ async function begin(owner: string, ids: string[]): Promise<string[]> {
   })
 }
 
-/** Posts whose outcome is unknown and that are due to be looked for, `each` on so many channels. */
+/** Posts with an unknown outcome and a due reading, `each` on so many channels. */
 async function uncertain(
   kind: Kind,
   channels: number,
@@ -107,14 +107,14 @@ async function uncertain(
   return ids
 }
 
-test('of the unknown outcomes of one channel, one is looked for at a time', async () => {
+test('a channel with several unknown outcomes has one reading at a time', async () => {
   await registerWorker(w.db, 'reader', 1)
   const ids = await uncertain('readable', 1, { each: 3 })
   expect(await begin('reader', ids)).toEqual(['begun', 'elsewhere', 'elsewhere'])
   expect(await begin('another', ids)).toEqual(['nothing', 'elsewhere', 'elsewhere'])
 })
 
-test('all workers together have ten readings of a network under way, and those of one that is gone do not count', async () => {
+test('all workers together run ten readings of a network, not counting those of a dead worker', async () => {
   await registerWorker(w.db, 'first', 1)
   await registerWorker(w.db, 'second', 1)
   const ids = await uncertain('readable', 13)
@@ -126,10 +126,10 @@ test('all workers together have ten readings of a network under way, and those o
   expect(await begin('second', elsewhere)).toEqual(Array(10).fill('begun')) // another network
 })
 
-test('while another organisation waits, an organisation that has three places leaves it the last three', async () => {
+test('an organisation with three running readings leaves the last three places to another that waits', async () => {
   for (const owner of ['one', 'other']) await registerWorker(w.db, owner, 1)
   const slow = await uncertain('readable', 12)
-  expect(await begin('one', slow.slice(0, 8))).toEqual(Array(8).fill('begun')) // nobody else waits
+  expect(await begin('one', slow.slice(0, 8))).toEqual(Array(8).fill('begun')) // no other organisation waits
   const theirs = await uncertain('readable', 4, await anOrganisation(w.db))
   const later = slow.slice(8)
   expect(await begin('one', later.slice(0, 2))).toEqual(['elsewhere', 'elsewhere'])
@@ -145,6 +145,6 @@ test('while another organisation waits, an organisation that has three places le
   expect(ended.toSorted()).toEqual([...Array(5).fill('begun'), 'elsewhere', 'nothing', 'nothing'])
 })
 
-test('where nothing is asked of the network, nothing is spared', async () => {
+test('a network that needs no readings has no limit on them', async () => {
   expect(await begin('first', await uncertain('keyed', 20))).toEqual(Array(20).fill('begun'))
 })

@@ -39,7 +39,7 @@ afterAll(async () => {
 const Day = 24 * 3600 * 1000
 const daysAgo = (days: number) => new Date(Date.now() - days * Day)
 
-/** A stored file, as old as is said. */
+/** A stored file that is `days` old. */
 async function aFile(days: number, extension = 'jpg'): Promise<string> {
   const key = `${randomBytes(16).toString('hex')}.${extension}`
   await files.write(key, Buffer.from(key))
@@ -58,7 +58,7 @@ async function aMedia(days: number, shared?: Made): Promise<Made> {
   return { id: made!.id, fileKey, thumbnailKey }
 }
 
-/** Every hour of a day: each sixteenth of the stored files has its turn. */
+/** Sweeps at each hour of a day: each hour handles a sixteenth of the stored files. */
 async function sweepAll() {
   for (let hour = 0; hour < 16; hour++) {
     const now = () => new Date(Date.now() + hour * 3600 * 1000)
@@ -87,7 +87,7 @@ async function aPost(mediaId: string, way: 'its own' | 'on one channel'): Promis
       .where(eq(deliveries.id, deliveryId))
 }
 
-test('media that are a week old and that no post uses go, with their files; younger ones and used ones stay', async () => {
+test('a week-old media that no post uses is deleted with its files; younger and used media stay', async () => {
   const [old, young, posted, overridden] = [await aMedia(8), await aMedia(6), await aMedia(8), await aMedia(8)]
   await aPost(posted.id, 'its own')
   await aPost(overridden.id, 'on one channel')
@@ -103,7 +103,7 @@ test('media that are a week old and that no post uses go, with their files; youn
     expect([await rowsOf(id), await isThere(fileKey), await isThere(thumbnailKey)]).toEqual([1, true, true])
 })
 
-test('a file stays while another row has it', async () => {
+test('a file stays while another row uses it', async () => {
   const old = await aMedia(8)
   const used = await aMedia(8, old)
   await aPost(used.id, 'its own')
@@ -132,7 +132,7 @@ test('a picture that a feed, a channel or an app still shows stays', async () =>
   expect([await isThere(stray!), await rowsOf(wasMedia.id)]).toEqual([false, 0])
 })
 
-test('a stored file that nothing names goes after a week, and what was left of an upload as well', async () => {
+test('a stored file that no row names is deleted after a week, and so is the rest of a broken upload', async () => {
   const [old, young] = [await aFile(8), await aFile(6)]
   const [half, coming] = [await files.temporary(), await files.temporary()]
   for (const path of [half, coming]) await writeFile(path, 'x')
@@ -170,7 +170,7 @@ test('a post that is made while the sweep runs keeps its file', async () => {
   }
 })
 
-test('more than a batch goes in one sweep', async () => {
+test('one sweep deletes more than one batch', async () => {
   const what = { kind: 'image', mime: 'image/jpeg', bytes: 1, createdAt: daysAgo(8) } as const
   const rows = Array.from({ length: 250 }, () => ({
     organisationId,

@@ -82,7 +82,7 @@ async function idsLeft(
   return rows.map(({ id }) => id)
 }
 
-test('sessions and consent pages that are over are deleted; those that are not stay', async () => {
+test('expired sessions and consent pages are deleted, others stay', async () => {
   const [over, live] = [await aSession(ago('1 second')), await aSession(ago('-1 minute'))]
   const [stale, fresh] = [await aRequest(ago('1 second')), await aRequest(ago('-1 minute'))]
   await run()
@@ -90,7 +90,7 @@ test('sessions and consent pages that are over are deleted; those that are not s
   expect(await idsLeft(authorizationRequests, [stale, fresh])).toEqual([fresh])
 })
 
-test('a code goes a day after its end; one that was used stays as long as its token, so that a replay is known', async () => {
+test('an unused code is deleted a day after it expires; a used one stays as long as its token, so that a replay is recognised', async () => {
   const kept = [
     await aCode(ago('23 hours 59 minutes')),
     await aCode(ago('90 days'), { revokedAt: null }),
@@ -102,7 +102,7 @@ test('a code goes a day after its end; one that was used stays as long as its to
   expect(await w.db.$count(accessTokens, sql`app_id = ${appId}`)).toBe(2)
 })
 
-test('answers kept for an Idempotency-Key go after a day, whole batches of them', async () => {
+test('stored answers for an Idempotency-Key are deleted after a day, in several batches', async () => {
   const bodyHash = hash()
   const key = { organisationId, route: 'posts.create', bodyHash, body: '{}' }
   await w.db.execute(sql`
@@ -115,7 +115,7 @@ test('answers kept for an Idempotency-Key go after a day, whole batches of them'
   expect(rows.map(({ key }) => key)).toEqual(['young'])
 })
 
-test('ways to a network that nobody came back from, ended overlaps of secrets and old counters are deleted', async () => {
+test('unfinished connects, ended overlaps of secrets and old counters are deleted', async () => {
   for (const expiresAt of [ago('1 second'), ago('-1 hour')]) {
     const flow = { organisationId, accountId, network: 'mastodon', stateHash: hash(), sealed: hash(), expiresAt }
     await w.db.insert(connectFlows).values(flow)
@@ -131,7 +131,7 @@ test('ways to a network that nobody came back from, ended overlaps of secrets an
   expect(await w.db.$count(throttles)).toBe(1)
 })
 
-test('the calls of the API of the last 7 days stay, older ones go', async () => {
+test('API requests are kept for 7 days, older ones are deleted', async () => {
   const made = { organisationId, requestId: '', method: 'GET', path: '/public/v1/me', status: 200, durationMs: 1 }
   const call = { ...made, credentialKind: 'api_key', credentialId: accountId, credentialName: 'test' } as const
   const kept = ago('6 days 23 hours')
@@ -143,7 +143,7 @@ test('the calls of the API of the last 7 days stay, older ones go', async () => 
   expect((await w.db.select().from(apiRequests)).map(({ requestId }) => requestId)).toEqual(['kept'])
 })
 
-test('posts, their attempts and the activity stay, however old they are', async () => {
+test('posts, their attempts and the activity stay, at any age', async () => {
   const { id } = await w.delivery('keyed', new Date('2019-01-01'))
   const made = { organisationId: w.organisationId, deliveryId: id, no: 1, owner: 'gone', credentialVersion: 1 }
   await w.db.insert(attempts).values({ ...made, startedAt: ago('6 years'), endedAt: ago('6 years'), outcome: 'later' })
@@ -163,7 +163,7 @@ test('posts, their attempts and the activity stay, however old they are', async 
   ).toHaveLength(1)
 })
 
-test('what somebody is at is left for the next time, and not waited for', async () => {
+test('a locked row is left for the next sweep, and the sweep does not wait for it', async () => {
   const id = await aSession(ago('1 second'))
   await w.db.transaction(async (tx) => {
     await tx.execute(sql`select from sessions where id = ${id} for update`)

@@ -10,7 +10,7 @@ import { webWithReceiver } from './listening.ts'
 const t = webWithReceiver()
 const types = (told: Told[]) => told.map(({ json }) => json.type)
 
-test('a post is told of as it is made and as it goes out, signed, and as the API shows it', async () => {
+test('a post sends an event when it is made and when it goes out, signed and as the API shows it', async () => {
   await t.worker()
   const { id, secret } = await t.webhook()
 
@@ -35,7 +35,7 @@ test('a post is told of as it is made and as it goes out, signed, and as the API
   ])
 })
 
-test('each try carries the same id and body, its own time and a signature that is good, until it is received', async () => {
+test('each try has the same id and body, its own time and a valid signature, until the receiver accepts one', async () => {
   await t.worker()
   t.receiver.answer = (_told, res) => res.writeHead(t.receiver.told.length < 3 ? 500 : 200).end('thanks')
   const { id, secret } = await t.webhook({ events: ['post.created'] })
@@ -57,7 +57,7 @@ test('each try carries the same id and body, its own time and a signature that i
   expect((await t.w.call('GET', `/webhooks/${id}`)).json.failingSince).toBeNull()
 })
 
-test('after a failure the next try is woken at its hour, and not when somebody looks for what was forgotten', async () => {
+test('after a failure the next try is woken at its due time, not by the search for forgotten ones', async () => {
   await t.worker({ timesFactor: 1 })
   t.receiver.answer = (_told, res) => res.writeHead(500).end()
   const { id } = await t.webhook({ events: ['post.created'] })
@@ -73,10 +73,10 @@ test('after a failure the next try is woken at its hour, and not when somebody l
   expect(new Date(woken).toISOString()).toBe(waiting.nextAttemptAt)
 })
 
-test('a worker that is killed while it tells leaves nothing untold: another tells it again under the same id', async () => {
+test('when a worker is killed during a call, another one calls again with the same id', async () => {
   const first = await t.worker()
   const { secret } = await t.webhook({ events: ['post.created'] })
-  t.receiver.answer = () => {} // never
+  t.receiver.answer = () => {} // never answers
   await t.post({ type: 'draft', channelIds: [] })
   await until(() => t.receiver.told.length === 1)
   first.kill('SIGKILL')
@@ -90,7 +90,7 @@ test('a worker that is killed while it tells leaves nothing untold: another tell
   expect(verified(secret, told[1]!)).toEqual(told[0]!.json)
 })
 
-test('a channel is told of as it is connected, without its credential', async () => {
+test('a channel sends an event when it is connected, without its credential', async () => {
   await t.worker()
   await t.webhook({ events: ['channel.connected', 'channel.needs_reconnect'] })
   const owner = apiAs(t.w.installation, await memberWith(t.w, t.w))
@@ -105,7 +105,7 @@ test('a channel is told of as it is connected, without its credential', async ()
   expect(Object.keys(told!.json.data).sort()).toEqual(Object.keys((connected as { channel: object }).channel).sort())
 })
 
-test('after a rotation each call is signed with both secrets, the new one alone after a day', async () => {
+test('after a rotation each call is signed with both secrets, after a day only with the new one', async () => {
   await t.worker()
   const { id, secret } = await t.webhook({ events: ['post.created'] })
   const rotated = (await t.w.call('POST', `/webhooks/${id}/rotate`)).json.secret
@@ -124,9 +124,9 @@ test('after a rotation each call is signed with both secrets, the new one alone 
 
 test.each([
   ['has failed for three days', 500, 'failing'],
-  ['answers that it is gone', 410, 'gone'],
+  ['answers 410', 410, 'gone'],
 ])(
-  'a webhook that %s is switched off, which its owner can read, and sends again once it is switched on',
+  'a webhook that %s is switched off, its owner can read why, and it sends again once it is switched on',
   async (_, status, reason) => {
     await t.worker()
     t.receiver.answer = (_told, res) => res.writeHead(status).end()
@@ -156,7 +156,7 @@ test.each([
   },
 )
 
-test('what waited for a webhook that failed goes out as soon as it answers again', async () => {
+test('calls that waited for a failed webhook go out as soon as it answers again', async () => {
   const { id } = await t.webhook({ events: ['post.created'] })
   await t.w.db.update(webhooks).set({ failingSince: new Date(Date.now() - 3_600_000) })
   for (let i = 0; i < 5; i++) await t.post({ type: 'draft', channelIds: [] })
@@ -168,7 +168,7 @@ test('what waited for a webhook that failed goes out as soon as it answers again
   await until(() => t.receiver.told.filter(({ json }) => json.type === 'post.created').length === 5)
 })
 
-test('a slow endpoint keeps neither posts nor the webhooks of others waiting', async () => {
+test('a slow endpoint delays neither posts nor other webhooks', async () => {
   const worker = await t.worker()
   t.receiver.answer = ({ path }, res) => path === '/hook' && res.writeHead(204).end()
   for (let i = 0; i < 5; i++) await t.webhook({ url: `${t.receiver.url}/slow/${i}`, events: ['post.created'] })
@@ -183,7 +183,7 @@ test('a slow endpoint keeps neither posts nor the webhooks of others waiting', a
   expect(worker.log()).not.toContain('a webhook’s turn failed')
 })
 
-test('an address that is not public is called by nobody, and the log says so', async () => {
+test('an address that is not public is never called, and the log says so', async () => {
   await t.worker({ env: { OUTBOUND_ALLOW: '' } })
   const { id } = await t.webhook({ events: ['post.created'] })
   await t.post({ type: 'draft', channelIds: [] })
@@ -195,7 +195,7 @@ test('an address that is not public is called by nobody, and the log says so', a
   expect(t.receiver.told).toHaveLength(0)
 })
 
-test('nobody is told of another organisation’s posts', async () => {
+test('a webhook gets no events of another organisation’s posts', async () => {
   await t.worker()
   await t.webhook()
   const { key: other, organisationId } = await anOrganisation(t.w.db)

@@ -4,7 +4,8 @@ import { type Started, startWorker } from '../../processes.ts'
 import { openWeb, type Web } from '../../server/web.ts'
 import { startReceiver } from '../../stand-ins/receiver.ts'
 
-/** A web process and somebody's receiver, with what tests of webhooks make again and again. Each test begins without webhooks and workers. */
+/** A web process and a receiver, with the helpers that webhook tests share. Each test begins without webhooks and
+ * workers. */
 export function webWithReceiver() {
   const running: Started[] = []
   const own = { w: {} as Web, receiver: {} as Awaited<ReturnType<typeof startReceiver>> }
@@ -38,7 +39,7 @@ export function webWithReceiver() {
       expect(made.status).toBe(201)
       return made.json
     },
-    /** What was sent to a webhook, newest first. */
+    /** The calls to a webhook, newest first. */
     log: async (id: string) => (await own.w.call('GET', `/webhooks/${id}/deliveries`)).json.data,
   })
 }

@@ -6,7 +6,7 @@ import { webWithReceiver } from './listening.ts'
 
 const t = webWithReceiver()
 
-/** Somebody waits for a lock. */
+/** Waits until a session waits for a lock. */
 const someoneWaits = () =>
   until(async () => {
     const rows = await t.w.db.execute(sql`
@@ -14,7 +14,7 @@ const someoneWaits = () =>
     return rows.length > 0
   })
 
-test('a webhook that is deleted while a post is made keeps nobody from making it', async () => {
+test('deleting a webhook while a post is made does not stop the post', async () => {
   const { id } = await t.webhook()
   const json = { type: 'draft', content: 'x', channelIds: [] }
   let made: ReturnType<typeof t.w.call> | undefined
@@ -26,7 +26,7 @@ test('a webhook that is deleted while a post is made keeps nobody from making it
   expect((await made!).status).toBe(201)
 })
 
-test('what a call became is written down beside whoever switches the webhook off, without a deadlock', async () => {
+test('the result of a call is recorded while another transaction switches the webhook off, without a deadlock', async () => {
   const worker = await t.worker()
   const { id } = await t.webhook({ events: ['post.created'] })
   let answer = () => {}
@@ -47,7 +47,7 @@ test('what a call became is written down beside whoever switches the webhook off
   expect(worker.log()).not.toContain('turn failed')
 })
 
-test('what the old address answers is no reason to switch the new one off', async () => {
+test('an answer from the old address does not switch the new one off', async () => {
   await t.worker()
   const { id } = await t.webhook({ events: ['post.created'] })
   let answer = () => {}
@@ -66,7 +66,7 @@ test('what the old address answers is no reason to switch the new one off', asyn
   expect((await t.w.call('GET', `/webhooks/${id}`)).json).toMatchObject({ status: 'ACTIVE', failingSince: null })
 })
 
-test('who asks for a call again while one fails gets one more, at once', async () => {
+test('a call that is requested again while one fails is made once more, at once', async () => {
   await t.worker({ timesFactor: 1 })
   const { id } = await t.webhook({ events: ['post.created'] })
   let fail = () => {}
@@ -89,7 +89,7 @@ test('who asks for a call again while one fails gets one more, at once', async (
   fail()
 })
 
-test('an answer that never ends is received once its status is there', async () => {
+test('a call counts as received once its status is there, even if the answer never ends', async () => {
   await t.worker({ timesFactor: 1 })
   const { id } = await t.webhook({ events: ['post.created'] })
   t.receiver.answer = (_told, res) => res.writeHead(200).write('thank')
@@ -107,7 +107,7 @@ test('an organisation with many slow receivers leaves places for others', async 
   t.receiver.answer = ({ path }, res) => path === '/hook' && res.writeHead(204).end()
   for (let i = 0; i < 12; i++) await t.webhook({ url: `${t.receiver.url}/slow/${i}`, events: ['post.created'] })
   await t.post({ type: 'draft', channelIds: [] })
-  await until(() => t.receiver.told.length === 3) // as many as one organisation has places
+  await until(() => t.receiver.told.length === 3) // the number of places for one organisation
 
   const other = await anOrganisation(t.w.db)
   const key = await aKeyOfAllScopes(t.w.db, other)

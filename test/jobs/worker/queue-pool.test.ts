@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { queuePool } from '../../../jobs/worker/queue-pool.ts'
 import { testDatabase } from '../../postgres/database.ts'
 
-test('a connection of the queue that is released twice goes back to the pool once', async (context) => {
+test('a queue connection that is released twice goes back to the pool once', async (context) => {
   const { url, end } = await testDatabase()
   context.onTestFinished(end)
   const pool = queuePool(url, () => {})

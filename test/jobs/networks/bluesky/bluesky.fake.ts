@@ -10,7 +10,7 @@ export type FakePds = Scripted & {
   blobs: { mime: string; bytes: Buffer }[]
 }
 
-/** As much of a PDS as we call, with one account, ada.test. */
+/** The part of a PDS that we call, with one account, ada.test. */
 export async function fakePds(): Promise<FakePds> {
   const state = {
     did: 'did:plc:ada234567ada234567ada234',

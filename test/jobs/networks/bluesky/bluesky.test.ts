@@ -69,7 +69,7 @@ describe('the record', () => {
     }
   }
 
-  test('links, hashtags and mentions of somebody are facets on the right bytes', async () => {
+  test('links, hashtags and mentions of existing accounts are facets on the right bytes', async () => {
     const text = '🎉 Grüße @bob.test @nobody.test https://example.com/ü #fête'
     const { facets = [], ...record } = await recordOf(text)
     const bytes = Buffer.from(text)
@@ -85,12 +85,12 @@ describe('the record', () => {
     expect(record).toEqual({ $type: 'app.bsky.feed.post', text, createdAt: expect.stringMatching(/^\d{4}-.*Z$/) })
   })
 
-  test('a mention that cannot be looked up just now is no reason to send the post without it', async () => {
+  test('a mention whose look-up fails for now stops the send: the post is not sent without it', async () => {
     it.server.next('GET /xrpc/com.atproto.identity.resolveHandle', { status: 503 })
     expect(await verdictOf(recordOf('@bob.test'))).toMatchObject({ verdict: 'unknown' })
   })
 
-  test('a small image goes up as it is, with its alternative text and proportions', async () => {
+  test('a small image is uploaded unchanged, with its alternative text and aspect ratio', async () => {
     const image = await anImage({ width: 40, height: 20, alt: 'A red field' })
     const { embed } = await recordOf('', [image])
     expect(embed).toMatchObject({
@@ -102,7 +102,7 @@ describe('the record', () => {
     expect(blob?.bytes.equals(await image.read())).toBe(true)
   })
 
-  test('an image that is too large is made to fit, in its proportions', async () => {
+  test('a large image is reduced to fit and keeps its aspect ratio', async () => {
     const { embed } = await recordOf('', [await aNoisyImage({ width: 3000, height: 1500 })])
     const blob = it.server.blobs.at(-1)
     expect(blob?.mime).toBe('image/jpeg')
@@ -117,7 +117,7 @@ describe('the record', () => {
   })
 })
 
-test('publish keys are record keys, each later than the one before', () => {
+test('publish keys are record keys, and each sorts after the one before', () => {
   const keys = Array.from({ length: 5000 }, mintTid)
   for (const key of keys) expect(key).toMatch(/^[234567abcdefghij][234567abcdefghijklmnopqrstuvwxyz]{12}$/)
   expect([...new Set(keys)].sort()).toEqual(keys)

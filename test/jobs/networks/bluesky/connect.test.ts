@@ -7,7 +7,7 @@ import { type Scripted, scripted } from '../scripted-server.ts'
 import { type FakePds, fakePds } from './bluesky.fake.ts'
 
 let server: FakePds
-let directory: Scripted // the PLC directory and, as no name of a test has a certificate, the handles' own sites
+let directory: Scripted // the PLC directory, and the handles' own sites: test names have no certificate
 let outbound: Outbound
 beforeAll(async () => {
   server = await fakePds()
@@ -41,7 +41,7 @@ async function connect(input: Record<string, string>) {
   return connecting.connect({ appPassword: server.password, ...input }, outbound)
 }
 
-test('an account is connected on the server that is typed', async () => {
+test('an account is connected on the server that the member enters', async () => {
   const { did, accessJwt, refreshJwt, url } = server
   expect(await connect({ handle: '@Ada.test ', pds: url })).toMatchObject({
     remoteAccount: did,
@@ -54,7 +54,7 @@ test('an account is connected on the server that is typed', async () => {
   })
 })
 
-test('the server is found from the handle, from a DID of the directory and from a DID of the web', async () => {
+test('the server is found from the handle, from a DID in the directory and from a did:web', async () => {
   for (const handle of ['ada.test', server.did]) {
     expect(await connect({ handle }), handle).toMatchObject({ credential: { pds: server.url } })
   }
@@ -62,7 +62,7 @@ test('the server is found from the handle, from a DID of the directory and from 
   expect(server.received.at(-1)?.json()).toMatchObject({ identifier: 'did:web:ada.test' })
 })
 
-test('a name loses what is not seen, and ends after 100 characters', async () => {
+test('a name loses invisible characters and is cut at 100 characters', async () => {
   const named = (displayName: string) => {
     const body = { uri: 'at://x', value: { displayName } }
     server.next('GET /xrpc/com.atproto.repo.getRecord', { status: 200, body })
@@ -72,11 +72,11 @@ test('a name loses what is not seen, and ends after 100 characters', async () =>
   expect(await named('\u2066\u200B')).toMatchObject({ name: 'ada.test', handle: '@ada.test' })
 })
 
-test('what is wrong is told beside its field', async () => {
+test('each wrong input is reported at its field', async () => {
   const elsewhere = { error: 'AuthFactorTokenRequired', message: 'x' }
   server.next('POST /xrpc/com.atproto.server.createSession', { status: 401, body: elsewhere })
   for (const [input, field] of [
-    [{ handle: 'ada.test', pds: server.url }, 'appPassword'], // asks for a code by e-mail
+    [{ handle: 'ada.test', pds: server.url }, 'appPassword'], // the server asks for a code by e-mail
     [{ handle: 'ada.test', pds: server.url, appPassword: 'wrong' }, 'appPassword'],
     [{ handle: 'ada.test', pds: server.url, appPassword: ' ' }, 'appPassword'],
     [{ handle: 'ada', pds: server.url }, 'handle'],
@@ -92,7 +92,7 @@ test('what is wrong is told beside its field', async () => {
   }
 })
 
-test('a server whose account is none of the protocol is not believed', async () => {
+test('a server that returns an invalid DID is rejected', async () => {
   const body = { did: 'javascript:alert(1)', handle: 'ada.test', accessJwt: 'a', refreshJwt: 'b' }
   server.next('POST /xrpc/com.atproto.server.createSession', { status: 200, body })
   await expect(connect({ handle: 'ada.test', pds: server.url })).rejects.toThrow(
@@ -100,7 +100,7 @@ test('a server whose account is none of the protocol is not believed', async () 
   )
 })
 
-test('what is no handle, DID or server is told beside its field, however it is encoded', async () => {
+test('an invalid handle, DID or server is reported at its field, in every encoding', async () => {
   for (const handle of [
     'did:web:%zz',
     'did:web:',
@@ -117,7 +117,7 @@ test('what is no handle, DID or server is told beside its field, however it is e
     ])
 })
 
-test('a server that answers for another account is not believed', async () => {
+test('a server that answers for another account is rejected', async () => {
   const body = { did: 'did:plc:mallory', handle: 'ada.test', accessJwt: 'a', refreshJwt: 'b' }
   server.next('POST /xrpc/com.atproto.server.createSession', { status: 200, body })
   await expect(connect({ handle: 'ada.test' })).rejects.toThrow('answers for another account')

@@ -46,7 +46,7 @@ async function connect(name: string) {
   return connecting.connect({ name }, outboundToLoopback())
 }
 
-test('a feed needs a name of 1 to 100 characters, and is another account each time', async () => {
+test('a feed needs a name of 1 to 100 characters, and each connect makes another account', async () => {
   for (const name of ['', '  ', 'x'.repeat(101)]) await expect(connect(name)).rejects.toBeInstanceOf(ConnectError)
   const [one, other] = [await connect(' News '), await connect('News')]
   expect(one.name).toBe('News')
@@ -81,7 +81,7 @@ const nasty: Feed = {
 
 type Element = ReturnType<typeof DomUtils.getElementsByTagName>[number]
 
-// Another parser than that of the library which writes the feed.
+// Not the parser of the library that writes the feed.
 function readAtom(atom: string) {
   const [feed] = DomUtils.getElementsByTagName('feed', parseDocument(atom, { xmlMode: true }).children, false)
   return { ...partsOf(feed!), entries: childrenOf(feed!, 'entry').map(partsOf) }
@@ -99,7 +99,7 @@ function childrenOf(element: Element, name: string): Element[] {
 }
 
 describe('as Atom', () => {
-  test('a feed with anything in it is XML, and reads back as it was', async () => {
+  test('a feed with hostile content is valid XML, and reads back unchanged', async () => {
     const atom = atomOf(nasty, selfUrl)
     expect(await validateXML({ xml: atom, normalization: 'format' })).toMatchObject({ valid: true, errors: [] })
     const read = readAtom(atom)
@@ -131,20 +131,20 @@ describe('as Atom', () => {
     expect(third?.title).toHaveLength(80)
   })
 
-  test('markup in a text is shown, never run', () => {
+  test('markup in a text is shown as text, never run', () => {
     const { content } = readAtom(atomOf(nasty, selfUrl)).entries[0]!
     expect(content).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
     expect(content).not.toContain('<script>')
   })
 
-  test('a feed without anything in it is XML too', async () => {
+  test('an empty feed is valid XML too', async () => {
     const empty = atomOf({ ...nasty, items: [] }, selfUrl)
     expect(await validateXML({ xml: empty, normalization: 'format' })).toMatchObject({ valid: true })
     expect(readAtom(empty)).toMatchObject({ updated: '2026-01-01T00:00:00.000Z' })
   })
 })
 
-test('as JSON Feed it reads back as it was, with its media as attachments', () => {
+test('as JSON Feed it reads back unchanged, with its media as attachments', () => {
   const read = JSON.parse(jsonFeedOf(nasty, selfUrl))
   expect(read).toMatchObject({
     version: 'https://jsonfeed.org/version/1.1',

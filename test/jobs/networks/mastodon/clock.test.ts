@@ -3,7 +3,7 @@ import type { Recorded } from '../../../../jobs/networks/network.ts'
 import { networkClock } from '../../../../jobs/networks/network-clock.ts'
 import { lost, type MastodonStand, reading, type Sought, stand } from './mastodon.stand.ts'
 
-// Instants of a network are compared with instants of that network only.
+// Times of a network are compared only with other times of that network.
 
 const Minute = 60_000
 const Text = 'Is it out?'
@@ -21,13 +21,13 @@ beforeEach(async () => {
 })
 afterEach(() => it.close())
 
-/** A status that came `agoMs` ago, as the server's clock dates it. */
+/** A status from `agoMs` ago, dated by the server's clock. */
 function show(content: string, agoMs = 0) {
   const at = Date.now() - agoMs + it.server.aheadMs
   return it.server.show({ content, created_at: new Date(at).toISOString() })
 }
 
-/** Ten that were posted by hand, and one of ours that is recorded; sent and recorded `agoMs` ago. */
+/** Ten statuses posted by hand, and one recorded post of ours, which was sent and recorded `agoMs` ago. */
 function history(agoMs: number): Pick<Sought, 'recorded'> {
   for (let n = 0; n < 10; n++) show(`By hand ${n}`, agoMs + Minute)
   const { id } = show('Ours before', agoMs)
@@ -35,7 +35,7 @@ function history(agoMs: number): Pick<Sought, 'recorded'> {
   return { recorded: async () => new Map<string, Recorded>([[id, { sentAt: at, recordedAt: at }]]) }
 }
 
-/** Connected while its clock was wrong by so much. */
+/** Sets how wrong the clock was when the channel was connected. */
 function connected(clockAheadMs: number): void {
   Object.assign(it.session.credential, { clockAheadMs })
 }
@@ -45,7 +45,7 @@ describe.each(errors)('a server whose clock is %s', (_, aheadMs) => {
     it.server.aheadMs = aheadMs
   })
 
-  test('shows the first post of a channel, as its clock was when it was connected', async () => {
+  test('shows the first post of a channel, with the clock as it was at the connect', async () => {
     connected(aheadMs)
     const sought = lost(Text)
     expect(await reading(it, sought)).toBe('absent')
@@ -53,7 +53,7 @@ describe.each(errors)('a server whose clock is %s', (_, aheadMs) => {
     expect(await reading(it, sought)).toBe(id)
   })
 
-  test('shows a post behind those that are recorded, whatever its clock was when it was connected', async () => {
+  test('shows a post behind recorded ones, whatever the clock was at the connect', async () => {
     connected(0)
     const sought = lost(Text, history(60 * Minute))
     expect(await reading(it, sought)).toBe('absent')
@@ -61,7 +61,7 @@ describe.each(errors)('a server whose clock is %s', (_, aheadMs) => {
     expect(await reading(it, sought)).toBe(id)
   })
 
-  test('is not believed to have posted before what was posted an hour before', async () => {
+  test('an equal status older than a recorded post is not taken for the post', async () => {
     connected(aheadMs)
     show(Text, 60 * Minute)
     const sought = lost(Text, history(30 * Minute))
@@ -75,7 +75,7 @@ describe('a clock that jumps between the send and the reading', () => {
     ['back', 0, -180 * Minute],
     ['ahead', 0, 180 * Minute],
     ['back from ahead', 180 * Minute, 0],
-  ])('%s: what is there is not called absent', async (_, whenSent, whenRead) => {
+  ])('%s: a post that is there is not called absent', async (_, whenSent, whenRead) => {
     it.server.aheadMs = whenSent
     connected(whenSent)
     const known = history(60 * Minute)
@@ -86,7 +86,7 @@ describe('a clock that jumps between the send and the reading', () => {
     expect([id, 'unclear']).toContain(await reading(it, { ...sought, recorded: async () => new Map() }))
   })
 
-  test('and before the send: it is found behind one that was recorded earlier', async () => {
+  test('and jumps before the send, behind one that was recorded earlier: the reading is unclear', async () => {
     const known = history(60 * Minute)
     const sought = lost(Text, known)
     it.server.aheadMs = -180 * Minute
@@ -98,7 +98,7 @@ describe('a clock that jumps between the send and the reading', () => {
 describe('a clock that is set back by less than 5 minutes between two posts', () => {
   const Second = 1000
 
-  /** One of ours was sent `gapMs` ago and recorded, when the clock was ahead by `stepMs`; it is right again. */
+  /** One of our posts was sent `gapMs` ago and recorded; then the clock was ahead by `stepMs`. Now it is right. */
   function setBack(stepMs: number, gapMs: number): Pick<Sought, 'recorded'> {
     connected(0)
     it.server.aheadMs = stepMs
@@ -113,14 +113,14 @@ describe('a clock that is set back by less than 5 minutes between two posts', ()
     [240, 60],
     [290, 5],
     [60, 90],
-  ])('by %d s, %d s after one that is recorded: the next one is found', async (step, gap) => {
+  ])('by %d s, %d s after a recorded post: the next post is found', async (step, gap) => {
     const sought = lost(Text, setBack(step * Second, gap * Second))
     expect(await reading(it, sought)).toBe('absent')
     const { id } = show(Text)
     expect(await reading(it, sought)).toBe(id)
   })
 
-  test('is read beyond a page that ends with a recorded one', async () => {
+  test('pages beyond one that ends with a recorded post are read', async () => {
     const known = setBack(200 * Second, 30 * Second)
     const sought = lost(Text, known)
     const { id } = show(Text)
@@ -130,53 +130,53 @@ describe('a clock that is set back by less than 5 minutes between two posts', ()
     expect(await reading(it, sought)).toBe(id)
   })
 
-  test('and ahead again before it is read: a person is asked', async () => {
+  test('and is ahead again before the reading: the reading is unclear', async () => {
     const sought = lost(Text, setBack(90 * Second, 30 * Second))
     show(Text)
     it.server.aheadMs = 90 * Second
     expect(await reading(it, sought)).toBe('unclear')
   })
 
-  test('what is like the post is not called absent', async () => {
+  test('a similar post is not called absent', async () => {
     const sought = lost('The shop opens at ten today', setBack(90 * Second, 30 * Second))
     show('The shop opens at ten today, says the shop')
     expect(await reading(it, sought)).toBe('unclear')
   })
 
-  test('an equal text from before, behind one that is recorded, is put before a person', async () => {
+  test('an equal text from before, behind a recorded post, is unclear', async () => {
     connected(0)
     show(Text, 2 * Minute)
     expect(await reading(it, lost(Text, history(Minute)))).toBe('unclear')
   })
 })
 
-describe('a clock of which nothing is known before the send', () => {
+describe('a clock that we know nothing about before the send', () => {
   const unknownBefore = () => {
     Reflect.deleteProperty(it.session.credential, 'clockAheadMs')
     for (let n = 0; n < 5000; n++) show(`By hand ${n}`, 60 * Minute)
   }
 
-  test('leaves it to a person, unless all that the account ever posted can be read', async () => {
+  test('makes the reading unclear, unless the whole account can be read', async () => {
     unknownBefore()
     expect(await reading(it, lost(Text))).toBe('unclear')
     it.server.statuses.length = 100
     expect(await reading(it, lost(Text))).toBe('absent')
   })
 
-  test('does not matter where a post is recorded', async () => {
+  test('does not matter when a post is recorded', async () => {
     unknownBefore()
     expect(await reading(it, lost(Text, history(Minute)))).toBe('absent')
   })
 })
 
-test('a proxy’s clock says nothing of its server’s: an equal text that looks older is put before a person', async () => {
+test('a proxy’s clock says nothing about the server’s clock: an equal text that looks older is unclear', async () => {
   connected(0)
   const at = new Date(Date.now() - 180 * Minute).toISOString()
   it.server.show({ content: Text, created_at: at })
   expect(await reading(it, lost(Text))).toBe('unclear')
 })
 
-test('of a server that never says what time it is, only what it dates between the send and now is surely younger', () => {
+test('on a server that never says its time, only a status dated between the send and now is surely newer', () => {
   const since = new Date()
   const after = (ms: number) => new Date(since.getTime() + ms)
   const clock = networkClock(since, null)

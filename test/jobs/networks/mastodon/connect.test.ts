@@ -13,7 +13,7 @@ if (connecting.by !== 'redirect') throw new Error('Mastodon is connected by a re
 const begin = (input: Record<string, string>) =>
   (connecting as Redirecting).begin(input, { redirectUri, state: 'st' }, access)
 
-/** Come back to what `begin` kept, as from the consent page of the server that was asked. */
+/** Returns to what `begin` kept, as from the consent page of the server. */
 function finish(kept: unknown, code: string) {
   const flow = JSON.parse(JSON.stringify(kept)) as { redirectUri: string }
   const server = flow.redirectUri.slice(`${redirectUri}/`.length)
@@ -31,7 +31,7 @@ async function aServer(options: Parameters<typeof fakeMastodon>[0] = {}) {
   return server
 }
 
-test('a person goes to the consent page and comes back as a channel, with PKCE where it is offered', async () => {
+test('a member goes to the consent page and comes back with a channel, using PKCE if the server offers it', async () => {
   const server = await aServer()
   const { url, kept } = await begin({ instance: server.url })
   const page = new URL(url)
@@ -67,7 +67,7 @@ test('a person goes to the consent page and comes back as a channel, with PKCE w
   })
 })
 
-test('a server without PKCE and without the newer instance page is connected as well', async () => {
+test('a server without PKCE and without the newer instance endpoint is connected too', async () => {
   const server = await aServer({ pkce: false, v2: false })
   const { url, kept } = await begin({ instance: server.url })
   expect(new URL(url).searchParams.has('code_challenge')).toBe(false)
@@ -75,7 +75,7 @@ test('a server without PKCE and without the newer instance page is connected as 
   expect(account.limits).toMatchObject({ textLength: 900, mediaCount: 4 })
 })
 
-test('which videos it takes, and how large, is what the server says', async () => {
+test('the server decides which videos it accepts, and how large', async () => {
   const server = await aServer()
   const { kept } = await begin({ instance: server.url })
   const media_attachments = { supported_mime_types: ['image/png', 'video/mp4', 'video/ogg'], video_size_limit: 1000 }
@@ -84,7 +84,7 @@ test('which videos it takes, and how large, is what the server says', async () =
   expect(limits).toMatchObject({ mediaTypes: ['image/png', 'video/mp4'], videoBytes: 1000 })
 })
 
-test('names lose what is not seen, and end after 100 characters', async () => {
+test('names lose invisible characters and are cut at 100 characters', async () => {
   const server = await aServer()
   const { host } = new URL(server.url)
   const { kept } = await begin({ instance: server.url })
@@ -99,7 +99,7 @@ test('names lose what is not seen, and end after 100 characters', async () => {
   expect(await connected({ username: '\u200B', display_name: null })).toMatchObject({ name: host })
 })
 
-test('an address of the account or its picture that is not on the web counts as absent', async () => {
+test('a link of the account or its picture that is not http(s) counts as absent', async () => {
   const server = await aServer()
   const { kept } = await begin({ instance: server.url })
   const body = { id: '11', username: 'ada', url: 'javascript:alert(1)', avatar_static: 'file:///etc/passwd' }
@@ -108,7 +108,7 @@ test('an address of the account or its picture that is not on the web counts as 
   expect(account).toMatchObject({ name: 'ada', url: null, pictureUrl: null })
 })
 
-test('a code that is not good, and a server that is none, are told in a sentence', async () => {
+test('the error for a wrong code, and for a server that is no Mastodon server, says what is wrong', async () => {
   const server = await aServer()
   const { kept } = await begin({ instance: server.url })
   await expect(finish(kept, 'stolen')).rejects.toThrow('The code is not good.')
@@ -126,7 +126,7 @@ test('a code that is not good, and a server that is none, are told in a sentence
   await expect(begin({ instance: none.url })).rejects.toThrow('https://a.test')
 })
 
-test('an address that cannot be reached, is not public or is not encrypted is told beside its field', async () => {
+test('an address that cannot be reached, is not public or is not encrypted is reported at its field', async () => {
   for (const instance of [
     'http://10.0.0.1',
     'http://[::1]:1',

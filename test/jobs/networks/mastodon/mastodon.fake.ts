@@ -12,7 +12,7 @@ type Status = {
   media_attachments: unknown[]
 }
 
-// As Hollo says it: its error is no sentence.
+// Hollo's format: its error is not a sentence.
 const emptyText = {
   status: 400,
   body: {
@@ -28,16 +28,16 @@ const accountId = '11'
 export type FakeMastodon = Scripted &
   FakeOAuth & {
     accountId: string
-    statuses: Status[] // in the order in which they came
-    aheadMs: number // of its clock; ids and instants are by it
-    descriptions: string[] // of the media, as they came
-    /** Put a status there as if it had come some other way. */
+    statuses: Status[] // in the order they came
+    aheadMs: number // of its clock; ids and dates follow it
+    descriptions: string[] // of the media, in the order they came
+    /** Adds a status as if it had come some other way. */
     show: (status: Partial<Status>) => Status
   }
 
 /**
- * As much of Mastodon's API as we call; it ignores Idempotency-Key, as most servers do.
- * `like` Hollo: it renders Markdown and gives no source. `givesSource`: at the status's own address.
+ * The part of Mastodon's API that we call. It ignores Idempotency-Key, as most servers do. `like` Hollo: it renders
+ * Markdown and gives no source. `givesSource`: at the status's own address.
  */
 export async function fakeMastodon({
   v2 = true,
@@ -61,7 +61,7 @@ export async function fakeMastodon({
   })
   const show = (status: Partial<Status>) => {
     const made = { created_at: now().toISOString(), content: '', reblog: null, media_attachments: [], ...status }
-    const id = String(Date.parse(made.created_at) * 1000 + (statuses.length % 1000)) // by its clock, as a snowflake is
+    const id = String(Date.parse(made.created_at) * 1000 + (statuses.length % 1000)) // from its clock, like a snowflake
     const shown = { url: `${server.url}/@ada/${id}`, ...made, id }
     statuses.push(shown)
     return shown
@@ -111,7 +111,7 @@ function whoHas(tokens: Set<string>) {
       : { status: 401, body: { error: 'The access token is invalid' } }
 }
 
-/** What is read of an account that is connected. `v2`: whether this server is new enough to have it. */
+/** What we read about a connected account. `v2`: this server is new enough to have that version. */
 function toConnect(signedIn: ReturnType<typeof whoHas>, v2: boolean): Routes {
   return {
     'GET /api/v1/accounts/verify_credentials': signedIn(() => ({
@@ -131,7 +131,7 @@ function toConnect(signedIn: ReturnType<typeof whoHas>, v2: boolean): Routes {
 
 const markdown = new MarkdownIt({ linkify: true })
 
-/** As Mastodon 4.3 writes it: links cut in three, mentions and hashtags as links. */
+/** In the format of Mastodon 4.3: links cut in three, mentions and hashtags as links. */
 function htmlOf(text: string): string {
   const escaped = text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;')
   const linked = escaped

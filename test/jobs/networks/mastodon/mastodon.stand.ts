@@ -6,7 +6,7 @@ import { type FakeMastodon, fakeMastodon } from './mastodon.fake.ts'
 
 export type MastodonStand = HttpStand & { server: FakeMastodon }
 
-/** A channel on a fake server that was connected just now. */
+/** A channel on a fake server, connected just now. */
 export async function stand(options: Parameters<typeof fakeMastodon>[0] = {}): Promise<MastodonStand> {
   const server = await fakeMastodon(options)
   return {
@@ -40,7 +40,7 @@ function sessionOn({ url, token, accountId, aheadMs: clockAheadMs }: FakeMastodo
 
 export type Sought = Parameters<NonNullable<typeof mastodon.find>>[0]
 
-/** A post of this text and so many files, sent now and not heard of again; `more` is what the ledger has to say. */
+/** A post with this text and so many files, sent now without an answer. `more` is what the ledger knows about it. */
 export function lost(text: string, { media = 0, ...more }: Partial<Sought> & { media?: number } = {}): Sought {
   return {
     publishKey: randomUUID(),
@@ -57,7 +57,7 @@ export async function find(it: MastodonStand, sought: Sought): Promise<Publicati
   return (await mastodon.find?.(sought, it.session)) ?? null
 }
 
-/** What a reading of the account says: the id of the status that is the post, that it is unclear, or that it is absent. */
+/** The result of a reading: the id of the status that is the post, 'unclear' or 'absent'. */
 export async function reading(it: MastodonStand, sought: Sought): Promise<string | null> {
   const read = await find(it, sought)
   if (read instanceof Unclear) return 'unclear'

@@ -9,7 +9,7 @@ import { find as findOn, lost, stand } from './mastodon.stand.ts'
 describe('the contract', () => httpContract(mastodon, stand))
 
 describe('sending', () => {
-  test('the idempotency key goes along, and the text is public', async () => {
+  test('the idempotency key is sent, and the text is public', async () => {
     const it = await stand()
     const delivery = await ready(it)
     await it.network.send(delivery, it.session)
@@ -20,7 +20,7 @@ describe('sending', () => {
     await it.close()
   })
 
-  test('files without text go out without `status`, also where an empty one was frozen', async () => {
+  test('files without text are sent without `status`, also when an empty one was stored', async () => {
     const it = await stand({ like: 'hollo' })
     for (const text of ['', ' \n']) {
       const prepared = await mastodon.prepare({ text, media: [await anImage()] }, it.newKey(), it.session)
@@ -34,7 +34,7 @@ describe('sending', () => {
     await it.close()
   })
 
-  test('an address of the status that is not on the web counts as absent', async () => {
+  test('a link of the status that is not http(s) counts as absent', async () => {
     const it = await stand()
     const uri = 'https://x.test/statuses/7'
     for (const [body, url] of [
@@ -48,7 +48,7 @@ describe('sending', () => {
     await it.close()
   })
 
-  test('what a person reads names the server', async () => {
+  test('messages to a member name the server', async () => {
     const it = await stand()
     const { host } = new URL(it.server.url)
     const of = { publishKey: it.newKey(), prepared: (await ready(it)).prepared }
@@ -67,7 +67,7 @@ describe('sending', () => {
     await it.close()
   })
 
-  test('a reason that is no sentence reaches the person as one', async () => {
+  test('a reason that is not a sentence becomes one', async () => {
     const it = await stand({ like: 'hollo' })
     const of = { publishKey: it.newKey(), prepared: (await ready(it)).prepared }
     for (const [error, reason] of [
@@ -83,7 +83,7 @@ describe('sending', () => {
     await it.close()
   })
 
-  test('images go up in order with their alternative texts, and are waited for', async () => {
+  test('images are uploaded in order with their alternative texts, and we wait until they are processed', async () => {
     const it = await stand({ pollsOfMedia: 2 })
     const images = [await anImage({ alt: 'first' }), await anImage({ alt: 'second' })]
     const { prepared } = await ready(it, images)
@@ -92,7 +92,7 @@ describe('sending', () => {
     await it.close()
   })
 
-  test('a video goes up whole, as what it is, with its alternative text', async () => {
+  test('a video is uploaded whole, with its type and its alternative text', async () => {
     const it = await stand()
     const video = await someVideo()
     expect((await ready(it, [video])).prepared).toMatchObject({ media_ids: ['m1'] })
@@ -103,13 +103,13 @@ describe('sending', () => {
     await it.close()
   })
 
-  test('a server without the second version of media is sent to the first', async () => {
+  test('a server without version 2 of the media API gets version 1', async () => {
     const it = await stand({ v2: false })
     expect((await ready(it, [await anImage()])).prepared).toMatchObject({ media_ids: ['m1'] })
     await it.close()
   })
 
-  test('preparing ends when its time is over', async () => {
+  test('preparing ends at its time limit', async () => {
     const it = await stand({ pollsOfMedia: 1000 })
     const session = { ...it.session, signal: AbortSignal.timeout(300) }
     await expect(ready({ ...it, session }, [await anImage()])).rejects.toThrow()
@@ -117,7 +117,7 @@ describe('sending', () => {
   })
 })
 
-describe('finding what may be out there', () => {
+describe('finding a post with an unknown outcome', () => {
   let it: Awaited<ReturnType<typeof stand>>
   beforeAll(async () => {
     it = await stand()
@@ -128,7 +128,7 @@ describe('finding what may be out there', () => {
   const find = (text: string, more: Parameters<typeof lost>[1] = {}) =>
     findOn(it, { ...lost(text, more), recorded: more.recorded ?? ours })
 
-  // A post of ours that was recorded an hour ago dates the server's clock.
+  // One of our posts was recorded an hour ago, so it dates the server's clock.
   const anHourAgo = new Date(Date.now() - 3_600_000)
   const first = () => it.server.statuses[0]!.id
   const ours = async () => recorded([first()])
@@ -140,7 +140,7 @@ describe('finding what may be out there', () => {
       }),
     )
 
-  test('a post whose answer was lost is found, by each way in which servers write it', async () => {
+  test('a post whose answer was lost is found, however servers write its HTML', async () => {
     for (const text of [
       'Plain',
       'Two\n\nparagraphs and\na line',
@@ -156,19 +156,19 @@ describe('finding what may be out there', () => {
     }
   })
 
-  test('a source that the server gives is what counts', async () => {
+  test('when the server gives the source, only the source counts', async () => {
     const shown = it.server.show({ content: '<b>bold</b> &#128578;', text: '**bold** :-)' })
     expect(await find('**bold** :-)')).toMatchObject({ remoteId: shown.id, url: shown.url })
     expect(await find('bold 🙂')).toBeInstanceOf(Unclear)
     expect(await find('Another')).toBeNull()
   })
 
-  test('an address that is not on the web is not believed', async () => {
+  test('a link that is not http(s) is ignored', async () => {
     it.server.show({ content: 'Elsewhere', url: 'javascript:alert(1)' })
     expect(await find('Elsewhere')).toMatchObject({ url: null })
   })
 
-  test('what is not ours is not found: other text, a boost, older, recorded', async () => {
+  test('a status that is not our post is not found: other text, a boost, older, recorded', async () => {
     it.server.show({ content: '<p>Mine</p>', reblog: { id: '1' } })
     it.server.show({ content: '<p>Another</p>' })
     const taken = it.server.show({ content: '<p>Mine</p>' })
@@ -177,7 +177,7 @@ describe('finding what may be out there', () => {
     expect(await find('Mine')).toMatchObject({ remoteId: taken.id })
   })
 
-  test('what is like ours is neither found nor absent: nearly the text, another count of media', async () => {
+  test('a status similar to our post is neither found nor absent: nearly the same text, another number of files', async () => {
     const like = it.server.show({ content: '<p>A word that is changed</p>' })
     expect(await find('A word that was changed')).toEqual(expect.objectContaining({ url: like.url }))
     expect(await find('A word that was changed')).toBeInstanceOf(Unclear)
@@ -185,14 +185,14 @@ describe('finding what may be out there', () => {
     expect(await find('A word that was changed', { media: 1 })).toBeInstanceOf(Unclear)
   })
 
-  test('files without text are found by their number; with links to them as the text a person is asked', async () => {
+  test('files without text are found by their number; a status with links to files as its text is unclear', async () => {
     const since = new Date()
     const files = (length: number) => Array(length).fill({ id: 'm' })
     it.server.show({ content: '<p>A picture of the town</p>', media_attachments: files(1) })
     it.server.show({ content: '', media_attachments: files(2) })
     const link = '<br><a href="https://x.test/media/a.jpg" class="attachment">a.jpg</a>'
     it.server.show({ content: link, media_attachments: [] })
-    expect(await find('', { since, media: 3 })).toBeInstanceOf(Unclear) // of two files: like it
+    expect(await find('', { since, media: 3 })).toBeInstanceOf(Unclear) // the status with two files is similar
     it.server.statuses.splice(-2, 1)
     expect(await find('', { since, media: 1 })).toBeNull()
     it.server.show({ content: link, media_attachments: files(1) })
@@ -202,7 +202,7 @@ describe('finding what may be out there', () => {
       expect(await find('', { since, prepared })).toMatchObject({ remoteId: shown.id })
   })
 
-  test('of two that are alike each is found once', async () => {
+  test('of two equal statuses, each is found once', async () => {
     const since = new Date()
     const [one, other] = [it.server.show({ content: 'Twin' }), it.server.show({ content: 'Twin' })]
     expect(await find('Twin', { since })).toMatchObject({ remoteId: one.id })
@@ -210,7 +210,7 @@ describe('finding what may be out there', () => {
     expect(await find('Twin', { since, recorded: known })).toMatchObject({ remoteId: other.id })
   })
 
-  test('what another delivery may have sent is nobody’s until that is known', async () => {
+  test('a status that another delivery may have sent is found for neither until that is known', async () => {
     const shown = it.server.show({ content: 'Sent by one of two' })
     const twin = (isUnderWay: boolean, text = 'Sent by one of two') => ({
       others: async () => [{ prepared: lost(text).prepared, isUnderWay }],
@@ -220,14 +220,14 @@ describe('finding what may be out there', () => {
     expect(await find('Sent by one of two', twin(true, 'Another'))).toMatchObject({ remoteId: shown.id })
   })
 
-  test('what may be any of too many deliveries is put before a person', async () => {
+  test('a status that may belong to one of too many deliveries is unclear', async () => {
     const shown = it.server.show({ content: 'Sent by one of many' })
     expect(await find('Sent by one of many', { others: async () => null })).toMatchObject({ url: shown.url })
     expect(await find('Sent by one of many', { others: async () => null })).toBeInstanceOf(Unclear)
     expect(await find('12345 67890', { others: async () => null })).toBeNull()
   })
 
-  test('a reading ends with its time, whatever there is to be compared', async () => {
+  test('a reading ends at its time limit, however much there is to compare', async () => {
     it.server.show({ content: 'Out of time' })
     const time = new AbortController()
     const others = async () => {
@@ -239,7 +239,7 @@ describe('finding what may be out there', () => {
     await expect(findOn({ ...it, session }, sought)).rejects.toThrow('aborted')
   })
 
-  test('it is found behind any number of newer posts', async () => {
+  test('a post is found behind any number of newer posts', async () => {
     const since = new Date()
     const buried = it.server.show({ content: 'Buried' })
     for (let newer = 0; newer < 130; newer++) it.server.show({ content: `Newer ${newer}` })
@@ -247,7 +247,7 @@ describe('finding what may be out there', () => {
     expect(await find('Never sent', { since })).toBeNull()
   })
 
-  test('a reading that fails is no proof of absence', async () => {
+  test('a failed reading does not prove that the post is absent', async () => {
     const route = `GET /api/v1/accounts/${it.server.accountId}/statuses`
     for (const [fate, verdict] of [
       [{ status: 200, body: '<html>' }, 'unknown'],
@@ -261,7 +261,7 @@ describe('finding what may be out there', () => {
     }
   })
 
-  test('a server that shows the newest only, whatever page is asked for, is believed unless its list may be cut off', async () => {
+  test('a server that shows only the newest posts, for any page, is believed unless its list may be cut off', async () => {
     const route = `GET /api/v1/accounts/${it.server.accountId}/statuses`
     const list = (length: number) =>
       Array.from({ length }, (_, n) => ({ ...it.server.show({}), id: `s${n}`, content: 'x' }))

@@ -5,23 +5,23 @@ type Routes = Parameters<typeof scripted>[0]
 type App = { secret: string; redirectUri: string }
 
 export type FakeOAuth = {
-  code: string // what the consent page hands over; it may be used again
-  token: string // the first one that is given
-  tokens: Set<string> // those that are accepted
+  code: string // the consent page passes it on; it can be used again
+  token: string // the first one that the server issues
+  tokens: Set<string> // the accepted ones
   apps: Map<string, App> // by client id
   revoked: string[]
-  /** Where the consent page at `url` leads back to when the person allows it. `iss`: as RFC 9207 has it. */
+  /** Where the consent page at `url` redirects when the member approves. `iss`: see RFC 9207. */
   consent: (url: string, more?: { iss?: string }) => URL
 }
 
 export type OAuthWays = {
-  pkce?: boolean // and with it the metadata of RFC 8414
-  namesIssuer?: boolean // says there that it names itself in each answer
-  reusesTokens?: boolean // the same token again for the same account and app, as Mastodon does
-  givesAppTokens?: boolean // knows the grant client_credentials
+  pkce?: boolean // also serves the metadata of RFC 8414
+  namesIssuer?: boolean // says in the metadata that each answer names the issuer
+  reusesTokens?: boolean // issues the same token again for the same account and app, as Mastodon does
+  givesAppTokens?: boolean // supports the grant client_credentials
 }
 
-/** What a server of Mastodon's kind answers to OAuth, for one account. `urlOf`: its own address, once it has one. */
+/** The OAuth answers of a Mastodon-like server, for one account. `urlOf`: its own address, once it has one. */
 export function fakeOAuth(
   { pkce = true, namesIssuer = false, reusesTokens = false, givesAppTokens = true }: OAuthWays,
   urlOf: () => string,
@@ -59,7 +59,7 @@ export function fakeOAuth(
       pkce
         ? {
             body: {
-              issuer: `${urlOf()}/`, // as Mastodon writes it
+              issuer: `${urlOf()}/`, // Mastodon's format
               code_challenge_methods_supported: ['S256'],
               ...(namesIssuer ? { authorization_response_iss_parameter_supported: true } : {}),
             },

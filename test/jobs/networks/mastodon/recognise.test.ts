@@ -5,7 +5,7 @@ import { verdictOf } from '../http-contract.ts'
 import { texts } from '../texts-to-recognise.json' with { type: 'json' }
 import { lost, type MastodonStand, reading, stand } from './mastodon.stand.ts'
 
-// Servers that render Markdown and give no source, as Hollo does.
+// Servers that render Markdown and give no source, such as Hollo.
 
 let it: MastodonStand
 beforeAll(async () => {
@@ -13,13 +13,13 @@ beforeAll(async () => {
 })
 afterAll(() => it.close())
 
-test.each(texts)('of Hollo’s own HTML a post is known again: $name', async ({ text, html }) => {
+test.each(texts)('a post is recognised in Hollo’s own HTML: $name', async ({ text, html }) => {
   const shown = it.server.show({ content: html })
   expect(await reading(it, lost(text))).toBe(shown.id)
   it.server.statuses.length = 0
 })
 
-/** Send a text whose answer is lost. Returns the id of its status. */
+/** Sends a text whose answer is lost. Returns the id of its status. */
 async function sendAndLose(on: MastodonStand, text: string): Promise<string> {
   on.server.statuses.length = 0
   on.server.next('POST /api/v1/statuses', 'reset after')

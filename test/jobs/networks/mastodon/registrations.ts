@@ -1,6 +1,6 @@
 import type { Registrations } from '../../../../jobs/networks/network.ts'
 
-/** Registrations that last as long as the test. */
+/** Registrations that live as long as the test. */
 export function registrationsInMemory(): Registrations {
   const kept = new Map<string, unknown>()
   return {
