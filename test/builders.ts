@@ -21,14 +21,14 @@ export async function anOrganisation(db: Db, name = 'Test') {
   return { organisationId, accountId, key }
 }
 
-/** A key that may do all that a key can. */
+/** A key with every scope that a key can have. */
 export async function aKeyOfAllScopes(db: Db, of: { organisationId: string; accountId: string }): Promise<string> {
   const { organisationId, accountId: createdBy } = of
   const made = await createKey(db, { organisationId, createdBy, name: 'test', scopes: [...scopes], expiresAt: null })
   return made.key
 }
 
-/** A PNG of one colour. */
+/** A PNG with one colour. */
 export async function aPhoto({ width = 9, height = 9 } = {}): Promise<Buffer<ArrayBuffer>> {
   const photo = sharp({ create: { width, height, channels: 3, background: 'teal' } })
   return Buffer.from(await photo.png().toBuffer())
@@ -75,7 +75,7 @@ const statusOf: Partial<Record<DeliveryState, string>> = {
   uncertain: 'SCHEDULED',
 }
 
-/** Many posts at once, in the order given. */
+/** Many posts with one call, in the given order. */
 export async function someDeliveries(
   db: Db,
   wanted: { organisationId: string; channelId: string; dueAt: Date; text?: string; state?: DeliveryState }[],

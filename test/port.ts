@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-// Below Linux's ip_local_port_range: the system never assigns these by itself, so that nobody else has one by the time its owner
-// starts, or starts anew. Above 10080, which fetch() refuses.
+// Below Linux's ip_local_port_range: the system never assigns these by itself, so no other process takes one before
+// its owner starts or restarts. Above 10080, which fetch() refuses.
 const First = 10_100
 const End = 32_768
 

@@ -11,13 +11,13 @@ import type { DieAt } from './worker.ts'
 
 const Root = resolve(import.meta.dirname, '..')
 
-/** What every process that a test starts is given, whatever its settings are. */
+/** The variables of every process that a test starts, whatever its settings are. */
 export const runtime = {
   PATH: process.env.PATH ?? '',
-  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '', // as test/run/setup.ts left it
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '', // set by test/run/setup.ts
 }
 
-/** A process of the product, started for a test. `log` is all that it wrote. */
+/** A process of the product, started for a test. `log` is everything that it wrote. */
 export type Started = {
   pid: number
   log: () => string
@@ -26,7 +26,7 @@ export type Started = {
   stop: () => Promise<number | null>
 }
 
-/** An installation for a test: what every process of it shares. */
+/** An installation for a test: what all its processes share. */
 export type Site = {
   databaseUrl: string
   secretKey: Buffer
@@ -67,24 +67,24 @@ export async function testSite(databaseUrl: string, extra: Record<string, string
   }
 }
 
-/** Where a process writes: to be read as its `log`, to an open file, or to a pipe that nobody reads any more. */
+/** Where a process writes: to a pipe that we read as its `log`, to an open file, or to a closed pipe. */
 export type Stdout = 'read' | 'closed' | number
 
-/** Start the web process and wait until it is ready. */
+/** Starts the web process and waits until it is ready. */
 export async function startWeb(site: Site, stdout: Stdout = 'read'): Promise<Started> {
   const web = start([join(Bundles, 'web.js')], site.env, stdout)
   await untilReady(web, () => site.appUrl)
   return web
 }
 
-/** Start web and worker as `npm start` does, from build/, and wait until the site is ready. */
+/** Starts web and worker as `npm start` does, from build/, and waits until the site is ready. */
 export async function startAll(site: Site, stdout: Stdout = 'read'): Promise<Started> {
   const all = start(['server/run/start.ts'], site.env, stdout)
   await untilReady(all, () => site.appUrl)
   return all
 }
 
-/** How a worker is started: with which fake networks and variables, where it ends, and what node is told before its script. */
+/** How to start a worker: with which fake networks and variables, where it ends, and node's own arguments. */
 export type WorkerWay = {
   networks?: FakeNetwork[]
   timesFactor?: number
@@ -92,10 +92,10 @@ export type WorkerWay = {
   dieAt?: DieAt
   mayEnd?: boolean // also before it is ready
   node?: string[]
-  stdout?: Stdout // with WORKER_PORT in `env`, since its log does not say the port
+  stdout?: Stdout // not 'read': needs WORKER_PORT in `env`, because there is no log with the port
 }
 
-/** Start a worker process and wait until it is ready. */
+/** Starts a worker process and waits until it is ready. */
 export async function startWorker(
   site: Site,
   {
@@ -116,10 +116,11 @@ export async function startWorker(
   }
   const ready = untilReady(worker, healthUrl)
   await (mayEnd ? Promise.race([ready, worker.ended]) : ready)
-  return { ...worker, healthUrl: healthUrl() ?? 'http://127.0.0.1:9' } // one that ended before is nowhere
+  return { ...worker, healthUrl: healthUrl() ?? 'http://127.0.0.1:9' } // a worker that ended before has no address
 }
 
-/** Wait until `condition` gives something, asking every 20 ms; after `withinMs` it fails, with the source of `condition`. */
+/** Waits until `condition` returns something, checking every 20 ms. After `withinMs` it throws, with the source of
+ * `condition`. */
 export async function until<T>(
   condition: () => Promise<T | null | undefined | false> | T | null | undefined | false,
   withinMs = 60_000,

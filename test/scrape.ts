@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import { until } from './processes.ts'
 
-/** What a process serves at /metrics: `text` whole, and a figure by its name and labels, null where there is none. */
+/** What a process serves at /metrics: the whole `text`, and a figure by its name and labels, or null. */
 export type Scraped = { text: string; figure: (name: string, labels?: Record<string, string>) => number | null }
 
-/** Read the metrics of a process. */
+/** Reads the metrics of a process. */
 export async function scrape(url: string): Promise<Scraped> {
   const response = await fetch(`${url}/metrics`)
   const text = await response.text()
@@ -27,7 +27,7 @@ export async function scrape(url: string): Promise<Scraped> {
   }
 }
 
-/** Where a web process that took any free port says that it serves its metrics. */
+/** The address of the metrics of a web process that took any free port, from its log. */
 export async function metricsUrlOf({ log }: { log: () => string }): Promise<string> {
   const port = await until(() => /"address":\{[^}]*"port":(\d+)\},"msg":"metrics are served"/.exec(log())?.[1])
   return `http://127.0.0.1:${port}`

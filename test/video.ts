@@ -16,7 +16,7 @@ const formats = {
 
 export type VideoFormat = keyof typeof formats
 
-/** A video of 64 by 48 pixels whose frames say nothing: every part of it that a parser reads is right. */
+/** A video of 64 by 48 pixels with meaningless frames. Every part that a parser reads is valid. */
 export async function aVideo(format: VideoFormat, { seconds = 2, size = [64, 48] } = {}): Promise<Buffer<ArrayBuffer>> {
   const target = new BufferTarget()
   const output = new Output({ format: formats[format](), target })
@@ -32,14 +32,15 @@ export async function aVideo(format: VideoFormat, { seconds = 2, size = [64, 48]
   return Buffer.from(target.buffer!)
 }
 
-/** An MP4 of 5 KB that says of its chunks that each has 4,000 million frames: a parser goes through them for minutes. */
+/** An MP4 of 5 KB whose chunks claim 4,000 million frames each: a parser would need minutes for them. */
 export async function aBusyVideo(): Promise<Buffer<ArrayBuffer>> {
   const video = await aVideo('mp4')
   video.writeUInt32BE(0xffffffff, video.indexOf('stsc') + 16) // samples-per-chunk of the first entry (ISO 14496-12 §8.7.4)
   return video
 }
 
-/** A box of an MP4 or MOV that players pass over, of `bytes` with its head, as chunks: what makes a video as large as wanted. */
+/** A box of an MP4 or MOV that players ignore, of `bytes` with its header, as chunks. It makes a video as large as we
+ * want. */
 export function* free(bytes: number): Generator<Buffer> {
   const head = Buffer.alloc(8)
   head.writeUInt32BE(bytes)

@@ -15,8 +15,8 @@ export default defineConfig({
     globalSetup: 'test/postgres/setup.ts',
     setupFiles: 'test/run/setup.ts',
     reporters: [new Counts()],
-    isolate: false, // each worker reads the product once, not again for each file
-    maxWorkers: 5, // more than cores: each file has a database and processes of its own, and mostly waits for them
+    isolate: false, // each worker loads the product once, not again for each file
+    maxWorkers: 5, // more than the cores: each file has its own database and processes, and mostly waits for them
     expect: { poll: { timeout: 20_000, interval: 20 } },
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
 
-// Nothing that people read has a phrase from the left column of the last table in docs/words.md.
+// No text for people has a phrase from the left column of the last table in docs/words.md.
 
 const Root = join(import.meta.dirname, '..')
 const Rules = 'docs/words.md'
@@ -18,7 +18,7 @@ const Docs = [
   'docs/*.yaml',
 ]
 
-type Passage = { text: string; start: number } // where it begins in its file
+type Passage = { text: string; start: number } // its offset in the file
 
 const banned = bannedPhrases()
 const pattern = new RegExp(`\\b(?:${banned.map(acrossLines).join('|')})\\b`, 'gi')
@@ -28,7 +28,7 @@ test('the table of banned phrases can be read', () => {
   expect(banned.length).toBeGreaterThan(20)
 })
 
-test('the code says and comments nothing with a banned phrase', () => {
+test('no text or comment in the code has a banned phrase', () => {
   const files = globSync(`{${Code}}/**/*.{ts,tsx}`, { cwd: Root })
   expect(files.length).toBeGreaterThan(100)
   expect(files.flatMap((file) => findIn(file, passagesOf))).toEqual([])
@@ -40,7 +40,7 @@ test('the docs have no banned phrase', () => {
   expect(files.flatMap((file) => findIn(file, (text) => [{ text, start: 0 }]))).toEqual([])
 })
 
-/** The phrases of the table's left column, which has them with commas between. */
+/** The phrases in the left column of the table, which are separated by commas. */
 function bannedPhrases(): string[] {
   const table = readFileSync(join(Root, Rules), 'utf8').split('| Not | But |\n|---|---|\n')[1] ?? ''
   const lefts = [...table.matchAll(/^\| ([^|]+) \|/gm)].map((match) => match[1] ?? '')

@@ -6,10 +6,10 @@ import { type Network, PublishError } from '../jobs/networks/network.ts'
 import { networks as realNetworks } from '../jobs/networks/registry.ts'
 import { type FakeNetwork, fakeNetwork } from './stand-ins/fake-network.ts'
 
-/** Where a worker ends, or is frozen, by its own hand: the `nth` time that it comes to the point. */
+/** Where a worker kills or freezes itself: the `nth` time that it reaches the point. */
 export type DieAt = { point: Point; nth?: number; signal?: 'SIGKILL' | 'SIGSTOP' }
 
-// A real worker process with fake networks beside the real ones, its times scaled. Started by test/processes.ts.
+// A real worker process with fake networks beside the real ones, and scaled times. test/processes.ts starts it.
 const { networks, timesFactor, dieAt } = JSON.parse(process.argv[2] ?? '{}') as {
   networks: FakeNetwork[]
   timesFactor: number
@@ -42,7 +42,7 @@ function acted(network: Network): Network {
       return network.prepare(content, key, session)
     },
     async send(delivery, session) {
-      if (dieAt?.point === 'intended') await reached.promise // who is to end before the first byte sends nothing before
+      if (dieAt?.point === 'intended') await reached.promise // ends before the first byte
       if ((delivery.prepared as { text: string }).text === 'kills sending') process.kill(process.pid, 'SIGKILL')
       return network.send(delivery, session)
     },

@@ -10,13 +10,13 @@ import { type Started, startWorker, testSite, until, type WorkerWay } from './pr
 import { type FakeNetwork, kinds, startFakeServer } from './stand-ins/fake-network.ts'
 
 type WorldWay = {
-  /** Instead of one on the PostgreSQL of all tests. `url`, if another way leads there, is what the processes are given. */
+  /** Used instead of one on the PostgreSQL of all tests. The processes get `url`, which may lead there another way. */
   database?: { db: Db; url: string; end: () => Promise<void> }
 }
 
 type WorkerWish = Omit<WorkerWay, 'networks'> & Pick<FakeNetwork, 'refreshTo' | 'canRefresh'>
 
-/** A database, a site and a fake social network, with one organisation: what a test of the engine plays on. */
+/** A database, a site and a fake social network, with one organisation: the surroundings for a test of the engine. */
 export async function world({ database: given }: WorldWay = {}) {
   const database = given ?? (await testDatabase())
   const { db } = database
@@ -27,7 +27,7 @@ export async function world({ database: given }: WorldWay = {}) {
   const channel = (network: string, token?: string, of = organisationId) =>
     aChannel(db, site.secretKey, { organisationId: of, network, token: token ?? `good of ${of}` })
   const stopWorkers = async () => {
-    for (const process of running) process.kill('SIGCONT') // one that was frozen hears nothing
+    for (const process of running) process.kill('SIGCONT') // a frozen process can't handle SIGTERM
     await Promise.all(running.splice(0).map((process) => process.stop()))
   }
   return {
@@ -36,8 +36,8 @@ export async function world({ database: given }: WorldWay = {}) {
     fake,
     organisationId,
     /**
-     * A worker that knows a network of each kind; `other`, a second readable one; and three that nothing is heard of:
-     * `nameless` to DNS, `unreachable` for a send, and `unprepared`, already while a post is prepared.
+     * A worker with a network of each kind, `other`, a second readable one, and three that cannot be reached:
+     * `nameless` in DNS, `unreachable` when sending, and `unprepared` already when a post is prepared.
      */
     async worker({ refreshTo, canRefresh = false, ...way }: WorkerWish = {}) {
       const named = kinds.map((repeatedSend) => ({
@@ -62,7 +62,7 @@ export async function world({ database: given }: WorldWay = {}) {
       const channelId = await channel(network)
       return { channelId, id: await aDelivery(db, { organisationId, channelId, dueAt }) }
     },
-    /** Stop the workers, let the fake behave again, and lift every limit and every pause. */
+    /** Stops the workers, makes the fake behave again, and lifts every limit and every pause. */
     async rest() {
       await stopWorkers()
       fake.reset()
@@ -85,7 +85,7 @@ export async function deliveryOf(db: Db, id: string) {
   return row!
 }
 
-/** Wait until a delivery is in one of `states`, and return it. */
+/** Waits until a delivery is in one of `states`, and returns it. */
 export function untilState(db: Db, id: string, ...states: string[]) {
   return until(async () => {
     const row = await deliveryOf(db, id)
@@ -106,7 +106,7 @@ export function attemptsOf(db: Db, deliveryId: string) {
   return db.select().from(attempts).where(eq(attempts.deliveryId, deliveryId)).orderBy(attempts.no)
 }
 
-/** Claim the head of the channel that a delivery is on, as a worker of that owner would; null when there is none to be had. */
+/** Claims the first delivery on the channel of this one, as a worker of that owner would; null when it gets none. */
 export async function claimOne(db: Db, owner: string, deliveryId: string): Promise<ClaimedDelivery | null> {
   const { channelId } = await deliveryOf(db, deliveryId)
   for (;;) {
@@ -117,7 +117,7 @@ export async function claimOne(db: Db, owner: string, deliveryId: string): Promi
   }
 }
 
-/** Write down that one is about to be sent. */
+/** Records the intent to send a delivery. */
 export async function intendOne(db: Db, delivery: ClaimedDelivery, prepared: string): Promise<boolean> {
   const [intended] = await intend(db, times, [{ delivery, prepared }])
   return intended!

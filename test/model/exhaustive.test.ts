@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import { type Kind, kinds, onStage } from './stage.ts'
 import { type Alphabet, told, walkAll } from './walk.ts'
 
-// How far it is walked is told in transitions, for the same walk on every machine; WALK_TRANSITIONS=… goes further.
+// The limit counts transitions, so the walk is the same on every machine. WALK_TRANSITIONS=… goes further.
 
 const TransitionsAtMost = Number(process.env.WALK_TRANSITIONS ?? 2000)
 const Minute = 60_000
 
 const unknown = ['0 claims on 0', '0 intends', '0 sends', '0 knows nothing']
 
-// The first waits for a person since its account cannot be read, and then the channel has lost its access.
+// The first delivery is in review because its account cannot be read; then the channel loses its access.
 const lost = [
   ...unknown,
   'time passes',
@@ -23,9 +23,9 @@ const lost = [
 const alphabets: (Alphabet & { name: string; deliveries: number; kinds?: Kind[] })[] = [
   { name: 'one delivery', deliveries: 1, deaths: 0, deeds: 0, days: false },
   { name: 'two deliveries and a death', deliveries: 2, deaths: 1, deeds: 0, days: false },
-  { name: 'two deliveries, a death, a deed and days', deliveries: 2, deaths: 1, deeds: 1, days: true },
-  // Every delivery has the same text: what the network shows of one could be another's.
-  { name: 'two deliveries, the first not known of', deliveries: 2, deaths: 0, deeds: 0, days: false, after: unknown },
+  { name: 'two deliveries, a death, an action and days', deliveries: 2, deaths: 1, deeds: 1, days: true },
+  // Every delivery has the same text, so what the network shows for one could belong to another.
+  { name: 'two deliveries, the first uncertain', deliveries: 2, deaths: 0, deeds: 0, days: false, after: unknown },
   {
     name: 'the same with one worker',
     workers: 1,
@@ -36,7 +36,7 @@ const alphabets: (Alphabet & { name: string; deliveries: number; kinds?: Kind[] 
     after: unknown,
   },
   {
-    name: 'four deliveries, three not known of',
+    name: 'four deliveries, three uncertain',
     deliveries: 4,
     deaths: 0,
     deeds: 0,
@@ -44,7 +44,7 @@ const alphabets: (Alphabet & { name: string; deliveries: number; kinds?: Kind[] 
     after: [...unknown, ...unknown, ...unknown],
   },
   {
-    name: 'two deliveries not known of, and a deed',
+    name: 'two uncertain deliveries and an action',
     deliveries: 2,
     deaths: 0,
     deeds: 1,
@@ -52,7 +52,7 @@ const alphabets: (Alphabet & { name: string; deliveries: number; kinds?: Kind[] 
     after: [...unknown, ...unknown],
   },
   {
-    name: 'one that waits for a person, and a deed',
+    name: 'one in review, and an action',
     deliveries: 2,
     deaths: 1,
     deeds: 1,
@@ -60,10 +60,10 @@ const alphabets: (Alphabet & { name: string; deliveries: number; kinds?: Kind[] 
     kinds: ['readable'],
     after: lost,
   },
-  // What comes of a send of which nobody knows, further than a walk from the beginning gets.
-  { name: 'a deed after a send that is not known of', deliveries: 1, deaths: 0, deeds: 1, days: false, after: unknown },
+  // The states after a send with an unknown outcome, further than a walk from the start gets.
+  { name: 'an action after an uncertain send', deliveries: 1, deaths: 0, deeds: 1, days: false, after: unknown },
   {
-    name: 'a look for a send that is not known of',
+    name: 'a look for an uncertain send',
     deliveries: 1,
     deaths: 0,
     deeds: 0,
@@ -77,7 +77,7 @@ const walks = kinds.flatMap((kind) =>
 )
 
 test.each(walks)(
-  '$kind, one channel, $name: whatever happens, what must hold holds',
+  '$kind, one channel, $name: every reachable state keeps the invariants',
   {
     timeout: 60 * Minute,
   },

@@ -5,8 +5,8 @@ import { isSought, type Look, type Mind, type State, type Work } from './steps.t
 import { type Flight, msOf, openFlights, remoteIdOf, rowOf, textOf } from './truth.ts'
 
 /**
- * What of a state decides all that can follow, as text: without ids, tokens and instants, and the same whichever of two
- * workers is called the first.
+ * The part of a state that decides everything that can follow, as text: without ids, tokens and times, and the same
+ * whichever of two workers comes first.
  */
 export function formOf(stage: Stage, state: State): string {
   const there = formFrom(stage, state, state.minds)
@@ -52,7 +52,7 @@ function deliveryForm(stage: Stage, { rows, truth }: State, row: Row, who: (owne
   ]
 }
 
-// It decides what a look means that does not find it.
+// It decides what it means when a look finds nothing.
 function isUnclear({ state, error }: Row): boolean {
   return state === 'uncertain' && (error as { code?: string } | null)?.code === UnclearCode
 }
@@ -68,7 +68,7 @@ function flightForms(stage: Stage, state: State, minds: Mind[]): string[] {
 function flightForm(stage: Stage, { rows, truth }: State, flight: Flight): unknown[] | null {
   const { deliveryId, bytes, fate, until, isExcused } = flight
   const row = rowOf(rows, deliveryId)
-  // One that can be read may be taken for another's, whatever has become of its own.
+  // A readable post may be taken for another delivery's, whatever happened to its own delivery.
   const canBeRead = stage.kind === 'readable' && fate !== 'lost' && row.remote_id !== remoteIdOf(flight)
   const isOpen = !isOver(row) && (fate !== 'lost' || openFlights(stage, truth, deliveryId).includes(flight))
   if (!canBeRead && !isOpen) return null
@@ -78,7 +78,7 @@ function flightForm(stage: Stage, { rows, truth }: State, flight: Flight): unkno
   return [...about, textOf(bytes), rows.deliveries.findIndex((one) => one.remote_id === remoteIdOf(flight))]
 }
 
-// A claim that has lost its lease changes nothing any more, unless something of it is yet to be sent or proved.
+// A claim without its lease changes nothing any more, unless one of its sends can still begin or be proved.
 function workForm(stage: Stage, { rows, truth }: State, { claimed, phase, bytes, canBegin, flight }: Work): unknown {
   const { id, leaseToken, channelId, credentialVersion } = claimed
   const hasLease = rowOf(rows, id).lease_token === leaseToken
@@ -99,13 +99,13 @@ function lookForm(stage: Stage, { rows }: State, { looking }: Look): unknown {
   ]
 }
 
-// In units from now; what is past by more than a day is past by a thousand.
+// In units from now. Everything more than a day ago counts as -1000.
 function away({ nowMs }: Stage, instant: unknown): number {
   const units = (msOf(instant) - nowMs) / Unit
   return units < -times.giveUpMs / Unit ? -1000 : units
 }
 
-// Of an instant that only says "not before": all that has come is the same.
+// For a time that only means "not before": all past times are the same.
 function ahead(stage: Stage, instant: unknown): number | null {
   if (instant === null) return null
   const units = away(stage, instant)
@@ -121,7 +121,7 @@ function sinceIntent(stage: Stage, attempts: Row[], row: Row): number | null {
   return stage.kind === 'blind' ? 0 : Math.max(units, -(times.sendMs + times.firstLookMs) / Unit)
 }
 
-// Whether it fails or is put before a person when it is too late.
+// Decides whether it fails or needs review when it is too late.
 function wasTried(attempts: Row[], { id, due_at }: Row): boolean {
   return attempts.some((one) => one.delivery_id === id && msOf(one.started_at) >= msOf(due_at))
 }

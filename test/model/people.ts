@@ -5,9 +5,9 @@ import { Failure } from '../../server/errors.ts'
 import { type Stage, Unit } from './stage.ts'
 import type { State, Step } from './steps.ts'
 
-// What people do, through the procedures themselves. A refusal changes nothing; a success is their word.
+// The actions of people, through the real procedures. A refusal changes nothing; a success is a promise to them.
 
-/** Everything that a person can try in `state`. */
+/** Every action that a person can try in `state`. */
 export function peopleSteps(stage: Stage, { rows }: State): Step[] {
   const posts = rows.deliveries.flatMap((row) => postSteps(stage, row as Shown))
   return [...posts, ...rows.channels.flatMap((row) => channelSteps(stage, row as Connected))]
@@ -52,7 +52,7 @@ function postSteps(stage: Stage, { id, post_id: postId, channel_id: channelId, s
   }
 }
 
-// They have looked themselves: what was sent until then is on their word.
+// People have looked themselves, so their decision covers everything that was sent until then.
 function excuse({ truth }: State, id: string): void {
   for (const flight of truth.flights) if (flight.deliveryId === id) flight.isExcused = true
 }

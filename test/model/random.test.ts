@@ -6,14 +6,14 @@ import { kinds, onStage, type Stage } from './stage.ts'
 import { engineSteps, rareSteps, type State, type Step } from './steps.ts'
 import { comeToAnEnd, firstState, type Seen, take } from './walk.ts'
 
-// To see a failure again: PROPERTY_SEED=… with the number that the run has printed. WALKS=… goes further.
+// To repeat a failure: PROPERTY_SEED=… with the number that the run printed. WALKS=… sets the number of walks.
 
 const Seed = Number(process.env.PROPERTY_SEED ?? 20_260_801)
 const Walks = Number(process.env.WALKS ?? 60)
 const Minute = 60_000
 
 test.each(kinds)(
-  '%s: three workers, two channels and six deliveries: wherever chance leads, what must hold holds',
+  '%s: three workers, two channels and six deliveries: every random walk keeps the invariants',
   {
     timeout: 10 * Minute,
   },
@@ -40,7 +40,7 @@ test.each(kinds)(
   },
 )
 
-// Most steps are the engine's, or people would have undone everything before anything is sent.
+// Most steps belong to the engine. Otherwise people would undo everything before it is sent.
 function chosen(stage: Stage, state: State, choice: number): Step {
   const kindOf = choice % 10
   const people = kindOf === 0 ? peopleSteps(stage, state) : []

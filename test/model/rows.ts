@@ -3,14 +3,14 @@ import type { Tx } from '../../db/client.ts'
 
 export type Row = Record<string, unknown>
 const tables = ['channels', 'posts', 'deliveries', 'attempts', 'workers'] as const
-/** The rows of the tables that the engine moves, as JSON. */
+/** The rows of the tables that the engine changes, as JSON. */
 export type Rows = Record<(typeof tables)[number], Row[]>
 
 type Columns = { names: string[]; instants: string[] }
 
 /**
- * Read the rows of the transaction `tx`, put others there in their place, and let time pass: every instant of them moves
- * back. What stands there already is put there again by going back to where it was.
+ * Reads the rows in the transaction `tx`, replaces them with others, and lets time pass by moving all their times
+ * back. Putting the same rows again only rolls back to the savepoint.
  */
 export async function openRows(tx: Tx) {
   const columns = await columnsOf(tx)
@@ -51,7 +51,7 @@ async function readRows(tx: Tx): Promise<Rows> {
   return row!.rows
 }
 
-// Channels stay: what was made before the savepoint refers to them.
+// Channels are updated, not replaced: rows from before the savepoint refer to them.
 async function writeRows(tx: Tx, columns: Record<string, Columns>, rows: Rows): Promise<void> {
   const from = (table: keyof Rows) =>
     sql`jsonb_populate_recordset(null::${sql.identifier(table)}, ${JSON.stringify(rows[table])}::jsonb)`

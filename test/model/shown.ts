@@ -3,13 +3,13 @@ import { type Post, type PostRow, postColumns, postView, showPost } from '../../
 import type { Stage } from './stage.ts'
 import { Broken } from './truth.ts'
 
-/** The posts as callers see them, by id. */
+/** The posts as API callers see them, by id. */
 export async function readShown({ tx }: Stage): Promise<Post[]> {
   const rows = await tx.execute<PostRow>(sql`select ${postColumns} from posts p, ${postView} order by p.id`)
   return [...rows].map(showPost)
 }
 
-/** Whoever asks for what has changed since an instant is shown every change: updatedAt moves with whatever is shown. */
+/** A caller that asks for changes since a time sees every change: updatedAt moves with everything that we show. */
 export function checkUpdated({ nowMs }: Stage, before: Post[], after: Post[]): void {
   for (const post of after) {
     const was = before.find(({ id }) => id === post.id)
@@ -19,7 +19,7 @@ export function checkUpdated({ nowMs }: Stage, before: Post[], after: Post[]): v
   }
 }
 
-// Instants move back as time passes.
+// All times move back as time passes.
 function timeless(post: Post): string {
   return JSON.stringify(post, (_, value) => (typeof value === 'string' && /^\d{4}-.*Z$/.test(value) ? 'then' : value))
 }

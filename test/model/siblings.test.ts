@@ -2,15 +2,15 @@ import { expect, test } from 'vitest'
 import { onStage } from './stage.ts'
 import { told, walkAll } from './walk.ts'
 
-// Two deliveries of the same text, and nobody knows what became of the first: what the network shows may be either's. `npm run
-// test:model` walks it until nothing is left; among the other tests it goes as far as exhaustive.test.ts.
+// Two deliveries with the same text, and the first is uncertain: what the network shows may belong to either. `npm
+// run test:model` walks this until nothing is left; with the other tests it goes as far as exhaustive.test.ts.
 
 const Shallow = 2000
 const TransitionsAtMost = Number(process.env.WALK_TRANSITIONS ?? Shallow)
 const Hour = 60 * 60_000
 
-// With what a network refuses or postpones, a send begun too late, and a reading that fails or can never know, the walk comes to
-// no end in an hour: exhaustive.test.ts and random.test.ts take those.
+// With these steps (a network that refuses or postpones, a send that begins too late, a reading that fails or can
+// never know), the walk takes more than an hour. exhaustive.test.ts and random.test.ts cover them.
 const without = [
   'is refused',
   'is unauthorised',
@@ -21,7 +21,7 @@ const without = [
   'can never know',
 ]
 
-test('readable, a sibling of the same text, the first not known of: whatever happens, what must hold holds', {
+test('readable, a sibling with the same text, the first uncertain: every reachable state keeps the invariants', {
   timeout: Hour,
 }, async () => {
   await onStage({ kind: 'readable', channels: 1, deliveries: 2 }, async (stage) => {
@@ -32,7 +32,7 @@ test('readable, a sibling of the same text, the first not known of: whatever hap
       TransitionsAtMost,
     )
     process.stdout.write(`a sibling of the same text: ${told(walked)}\n`)
-    expect(walked.leftOut).toEqual(new Set(without)) // each of these is a step that there is
+    expect(walked.leftOut).toEqual(new Set(without)) // each of these steps exists
     expect(walked.isWhole || TransitionsAtMost === Shallow).toBe(true)
   })
 })

@@ -15,23 +15,23 @@ import { apiAs, memberWith } from '../server/web.ts'
 import { fakeNetwork } from '../stand-ins/fake-network.ts'
 import { openRows } from './rows.ts'
 
-// Where the model is played: the real ledger and the real statements, in one transaction whose now() stands still. Time
-// passes by moving every instant of the rows back. A state of it can be read as JSON and put there again.
+// Where the model runs: the real ledger and the real statements, in one transaction whose now() does not move. Time
+// passes by moving all times in the rows back. We can read a state as JSON and restore it.
 
-/** Two-step is the same to the ledger as readable. */
+/** For the ledger, two-step is the same as readable. */
 export const kinds = ['keyed', 'readable', 'blind'] as const
 export type Kind = (typeof kinds)[number]
 
-/** All instants of the model are whole units from now, so that two states are the same or are not. */
+/** All times of the model are whole units from now, so that two states are either equal or clearly different. */
 export const Unit = 60_000
 
-/** The shortest times that keep the order of those of jobs/durations.ts. */
+/** The shortest times with the same order as in jobs/durations.ts. */
 export const times: Times = {
   ...realTimes,
   leaseMs: Unit,
   claimedAtMostMs: 2 * Unit,
   sendingAtMostMs: Unit,
-  beginMs: 0, // what has not begun when time passes does not begin any more
+  beginMs: 0, // a send that has not begun when time passes never begins
   sendMs: Unit,
   firstLookMs: Unit,
   lookSpreadMs: 0,
@@ -43,7 +43,7 @@ export const times: Times = {
   graceAfterRestartMs: 0,
 }
 
-/** What steps are taken on. */
+/** What a step works on. */
 export type Stage = Awaited<ReturnType<typeof openRows>> & {
   tx: Db
   api: Api
@@ -52,11 +52,11 @@ export type Stage = Awaited<ReturnType<typeof openRows>> & {
   channelIds: string[]
   deliveryIds: string[]
   depsOf: (owner: string) => Deps
-  /** Exactly these workers are alive. */
+  /** Makes exactly these workers alive. */
   present: (owners: string[]) => Promise<void>
 }
 
-/** Play on channels of `kind` with `deliveries` each, all due now, the first ones first; nothing of it stays. */
+/** Runs `play` on channels of `kind` with `deliveries` each, all due now, ordered by id. Everything is rolled back. */
 export async function onStage(
   { kind, channels, deliveries }: { kind: Kind; channels: number; deliveries: number },
   play: (stage: Stage) => Promise<void>,
@@ -102,7 +102,7 @@ export async function onStage(
   }
 }
 
-// Jobs are wake-ups, which the model does without: it may do at any time what a wake-up would have it do.
+// Jobs are wake-ups. The model has none, because it may take any step at any time.
 async function withoutQueue(db: Db): Promise<void> {
   await db.execute(sql`
     create or replace function graphile_worker.add_jobs(specs graphile_worker.job_spec[], job_key_preserve_run_at boolean default false)
@@ -118,7 +118,7 @@ function networkOf(kind: Kind) {
   })
 }
 
-// The rows have milliseconds: a now() with microseconds would be before or after what was written to be now.
+// The rows have milliseconds. A now() with microseconds would differ from a time that was stored as now.
 async function inStandingTime(db: Db, play: (tx: Db, nowMs: number) => Promise<void>): Promise<void> {
   const over = new Error('over')
   for (let isPlayed = false; !isPlayed; )

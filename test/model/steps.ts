@@ -23,20 +23,20 @@ import {
 
 // Every single step that workers, the network and time can take. Each runs the product's own statements.
 
-/** What a worker has in its head: its claim, how far it is with it, and the reading that it is at. */
+/** What a worker keeps in memory: its claim, the phase of it, and its current reading. */
 export type Mind = { owner: string; isAlive: boolean; work: Work | null; look: Look | null }
 export type Work = {
   claimed: ClaimedDelivery
   phase: 'claimed' | 'lost' | 'intended' | 'sent'
   bytes: string
   canBegin: boolean // its deadline for the first byte has not passed
-  flight: number // its place among the flights
+  flight: number // its index in the flights
 }
-export type Look = { looking: SoughtDelivery; wasShown: number[] } // the flights that the network showed when it began
+export type Look = { looking: SoughtDelivery; wasShown: number[] } // the flights shown when the look began
 
 export type State = { rows: Rows; shown: Post[]; minds: Mind[]; truth: Truth; deaths: number; deeds: number }
 
-/** `by` a person: nothing may depend on it that the engine has promised. */
+/** `by` a person: the engine may not need this step to keep its promises. */
 export type Step = { name: string; by: 'engine' | 'person'; leavesRows?: true; run: (state: State) => Promise<void> }
 
 const unknown = { code: 'outcome_unknown', message: '', nextStep: '' }
@@ -45,7 +45,7 @@ const unknown = { code: 'outcome_unknown', message: '', nextStep: '' }
 export function engineSteps(stage: Stage, state: State): Step[] {
   const { minds, truth } = state
   const steps = minds.flatMap((mind, w) => {
-    if (minds.findIndex((other) => isAlike(mind, other)) < w) return [] // it could do nothing that the other cannot
+    if (minds.findIndex((other) => isAlike(mind, other)) < w) return [] // its steps are the same as the other's
     return mind.isAlive ? mindSteps(stage, state, w) : [restart(stage, w)]
   })
   if (minds.some(({ isAlive }) => isAlive) && isAnythingLeft(stage, state)) steps.push(reaping(stage))
@@ -60,7 +60,7 @@ const isIdle = ({ work, look }: Mind) => !work && !look
 const isAlike = (one: Mind, other: Mind) =>
   one === other || (isIdle(one) && isIdle(other) && one.isAlive === other.isAlive)
 
-// Otherwise a reaper only wakes.
+// Without these, a reaper only wakes channels.
 function isAnythingLeft({ nowMs }: Stage, { rows, minds }: State): boolean {
   const isDead = (owner: unknown) => !minds.some((mind) => mind.isAlive && mind.owner === owner)
   return (
@@ -99,13 +99,13 @@ function claims(stage: Stage, { rows }: State, w: number): Step[] {
         if ('lateOn' in claim) return putAside(tx, times, claim.lateOn)
         checkOrder(nowMs, next.rows, claim.id)
         const fresh = JSON.stringify({ text: claim.text, by: claim.leaseToken })
-        const bytes = claim.maybeOut && claim.prepared ? claim.prepared : fresh // as jobs/publish/publish.ts
+        const bytes = claim.maybeOut && claim.prepared ? claim.prepared : fresh // as jobs/publish/publish.ts does
         mind.work = { claimed: claim, phase: 'claimed', bytes, canBegin: false, flight: -1 }
       }),
     )
 }
 
-// On time: only what is at work, three unknown outcomes, a pause or a suspect elsewhere keeps a channel from what is due on it.
+// I4: a channel leaves a due delivery only for a running one, three unknown outcomes, a pause or a suspect elsewhere.
 function checkNothingWaits({ nowMs }: Stage, rows: Rows, id: string): void {
   const channel = rows.channels.find((row) => row.id === id)!
   const isPaused = channel.paused_at !== null || (channel.paused_until !== null && msOf(channel.paused_until) > nowMs)
@@ -159,7 +159,7 @@ const unclear = { ...unknown, code: UnclearCode }
 const waiting = { waitMs: Unit, countsAsStep: true, pausesChannel: false, error: unknown }
 const limited = { waitMs: Unit, countsAsStep: false, pausesChannel: true, error: unknown }
 
-// The network's own word that it did not take it.
+// The network itself said that it did not accept the post.
 async function unsent(next: State, flight: number): Promise<void> {
   next.truth.flights[flight] = { ...next.truth.flights[flight]!, fate: 'lost', isExcused: true }
 }
@@ -187,7 +187,7 @@ function sending(stage: Stage, w: number): Step {
   return { ...step, leavesRows: true }
 }
 
-const lookAfterMs = ({ kind }: Stage) => (kind === 'blind' ? 0 : times.sendMs + times.firstLookMs) // as jobs/publish/publish.ts
+const lookAfterMs = ({ kind }: Stage) => (kind === 'blind' ? 0 : times.sendMs + times.firstLookMs) // as in publish.ts
 
 const publicationOf = (flight: Flight) => ({ remoteId: remoteIdOf(flight), url: null })
 
@@ -203,15 +203,15 @@ function looks(stage: Stage, { rows }: State, w: number): Step[] {
   )
 }
 
-/** Its outcome is unknown, or it is looked for once more after its channel was connected again. */
+/** The outcome is unknown, or we look once more after the channel was reconnected. */
 export const isSought = ({ state, look_at }: Row): boolean =>
   state === 'uncertain' || (state === 'needs_review' && look_at !== null)
 
 const likeOurs = ({ rows, truth }: State, { channelId, prepared }: SoughtDelivery): number[] =>
   unrecorded(truth, rows, channelId, prepared)
 
-// What is like ours may be that of another one of the channel: one that may be out, or of which a person has said what became of
-// it, without its name at the network.
+// A similar post may belong to another delivery of the channel: one that may be out, or one that a person resolved
+// without its id at the network.
 function hasUnrecordedSibling({ rows }: State, { id, channelId }: SoughtDelivery): boolean {
   const mayBeOut = ['sending', 'uncertain', 'needs_review', 'published', 'cancelled']
   return rows.deliveries.some(
@@ -270,7 +270,7 @@ function reaping(stage: Stage): Step {
   return engine('a reaper passes', async () => void (await reap(stage.depsOf('a reaper'), stage.tx)))
 }
 
-/** Time passes: what is flying comes down, and what has not begun to be sent does not begin any more. */
+/** Time passes: a flying send ends as lost, and a send that has not begun never begins. */
 export function passing(stage: Stage, name: string, ms: number): Step {
   return engine(name, async ({ minds, truth }) => {
     await stage.pass(ms)
@@ -282,7 +282,8 @@ export function passing(stage: Stage, name: string, ms: number): Step {
   })
 }
 
-/** What changes no more than time and death do, and is left to the walks at random: heartbeats, a worker that stops, a day. */
+/** Steps that change no more than time and death do. Only the random walks take them: heartbeats, a worker that stops,
+ * a day. */
 export function rareSteps(stage: Stage, { minds }: State): Step[] {
   const { tx } = stage
   const alive = minds.flatMap(({ isAlive, owner, work }, w) => (isAlive ? [{ owner, w, work }] : []))

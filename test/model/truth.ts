@@ -1,10 +1,10 @@
 import type { Row, Rows } from './rows.ts'
 import { type Stage, times } from './stage.ts'
 
-// What is true outside the ledger: what left for the network, what it shows, what people were told. The ledger cannot
-// see it, and is measured by it.
+// The truth outside the ledger: what was sent to the network, what it shows, what people were promised. The ledger
+// cannot see it; the model checks the ledger against it.
 
-/** One send. `flying`: it may yet be shown; `shown`: the network has it; `lost`: it never will. */
+/** One send. `flying`: it may still be shown; `shown`: the network has it; `lost`: the network will never have it. */
 export type Flight = {
   deliveryId: string
   no: number
@@ -14,21 +14,22 @@ export type Flight = {
   isExcused: boolean
 }
 
-/** `asked`: the text that a person was last told will go out, by delivery; null: cancelled. */
+/** `asked`: by delivery, the text that a person was last promised will go out; null: cancelled. */
 export type Truth = { flights: Flight[]; asked: Record<string, string | null> }
 
-/** Thrown when something that must hold does not. */
+/** Thrown when an invariant is broken. */
 export class Broken extends Error {}
 
 export const rowOf = (rows: Rows, id: string): Row => rows.deliveries.find((row) => row.id === id)!
 export const msOf = (instant: unknown): number => Date.parse(instant as string)
 
-/** The network's name of what a flight shows: of another send it is another post. */
+/** The network's id of the post that a flight shows. Each send has its own. */
 export const remoteIdOf = ({ deliveryId, no }: Flight): string => `${deliveryId} ${no}`
 
 export const textOf = (bytes: unknown): string => (JSON.parse(bytes as string) as { text: string }).text
 
-/** The places of the flights that the network shows on a channel with the text of `bytes`, and that no delivery has as its proof. */
+/** The indexes of flights that the network shows on a channel with the text of `bytes`, and that no delivery has as
+ * its proof. */
 export function unrecorded({ flights }: Truth, { deliveries }: Rows, channelId: string, bytes: string): number[] {
   const recorded = new Set(deliveries.map((row) => row.remote_id))
   const isOfChannel = ({ deliveryId }: Flight) =>
@@ -40,15 +41,16 @@ export function unrecorded({ flights }: Truth, { deliveries }: Rows, channelId: 
   )
 }
 
-/** The flights of a delivery of which the ledger must assume that they may be out: no answer, reading or person has said otherwise. */
+/** The flights of a delivery that may be out as far as the ledger can know: no answer, reading or person has said
+ * otherwise. */
 export function openFlights({ kind }: Stage, { flights }: Truth, deliveryId: string): Flight[] {
-  // That a readable one is lost can be read; of the others nobody ever knows.
+  // A reading can prove that a readable post is lost. For other kinds this stays unknown.
   return flights.filter(
     (one) => one.deliveryId === deliveryId && !one.isExcused && (one.fate !== 'lost' || kind !== 'readable'),
   )
 }
 
-/** I2 and I3 at the moment at which the first byte leaves. */
+/** Checks I2 and I3 at the moment when the first byte leaves. */
 export function checkSend(stage: Stage, truth: Truth, rows: Rows, deliveryId: string, bytes: string): void {
   const { nowMs, kind } = stage
   const row = rowOf(rows, deliveryId)
@@ -64,7 +66,7 @@ export function checkSend(stage: Stage, truth: Truth, rows: Rows, deliveryId: st
   if (before.length === 0 && text !== asked) throw new Broken(`I3: sent ${text} where the person was told ${asked}`)
 }
 
-/** I5 of the delivery that was just claimed, by the rows before. */
+/** Checks I5 for the delivery that was just claimed, against the rows before the claim. */
 export function checkOrder(nowMs: number, rows: Rows, deliveryId: string): void {
   const claimed = rowOf(rows, deliveryId)
   const place = (row: Row) => `${new Date(msOf(row.due_at)).toISOString()} ${row.id}`
@@ -75,7 +77,7 @@ export function checkOrder(nowMs: number, rows: Rows, deliveryId: string): void 
       throw new Broken('I5: claimed before an older one of its channel')
 }
 
-/** I5: what is at work keeps its channel, what is uncertain does so only where three are. */
+/** I5: a running delivery keeps its channel; an uncertain one does so only if there are three. */
 export function isTaken(rows: Rows, channelId: string): boolean {
   const states = rows.deliveries.filter((row) => row.channel_id === channelId).map(({ state }) => state)
   return (
@@ -84,7 +86,7 @@ export function isTaken(rows: Rows, channelId: string): boolean {
   )
 }
 
-/** What must hold in every state, and from one to the next. */
+/** The invariants of every state, and of each step to the next. */
 export function checkState(stage: Stage, truth: Truth, before: Rows | null, rows: Rows): void {
   for (const channelId of stage.channelIds) checkChannel(rows, channelId)
   for (const row of rows.deliveries) {
@@ -109,7 +111,8 @@ export function checkState(stage: Stage, truth: Truth, before: Rows | null, rows
   }
 }
 
-// Its own flight; or another's of the same text that a person wrongly said is not there, which went out again.
+// Its own flight. Or another delivery's with the same text, if a person wrongly said that it is not there and it was
+// sent again.
 function isProofOf(rows: Rows, flight: Flight, { id, remote_id }: Row): boolean {
   const isFree = flight.isExcused && rowOf(rows, flight.deliveryId).evidence !== 'person'
   return flight.fate === 'shown' && remoteIdOf(flight) === remote_id && (flight.deliveryId === id || isFree)

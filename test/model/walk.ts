@@ -7,8 +7,8 @@ import { aliveIn, engineSteps, isSought, passing, type State, type Step } from '
 import { Broken, checkState } from './truth.ts'
 
 /**
- * What may happen on the way, beside what each worker does. `after`: the steps that have been taken before. `without`: how the names
- * of steps end that are not taken.
+ * What a walk may include, besides the steps of each worker. `after`: steps to take first. `without`: endings of the
+ * names of steps to leave out.
  */
 export type Alphabet = {
   deaths: number
@@ -19,7 +19,7 @@ export type Alphabet = {
   without?: readonly string[]
 }
 
-/** What was walked. `isWhole`: nothing was left that had not been looked at, but steps that end as `leftOut` says. */
+/** The result of a walk. `isWhole`: every state was looked at, except behind steps that end as in `leftOut`. */
 export type Walked = { states: number; transitions: number; depth: number; isWhole: boolean; leftOut: Set<string> }
 
 export type Seen = { state: State; form: string; path: string[] }
@@ -40,8 +40,9 @@ export async function firstState(stage: Stage, workers: number): Promise<State> 
 }
 
 /**
- * Every state that can be reached, nearest first, each step taken from each, until none is left or `transitionsAtMost` were taken.
- * From each state the engine alone must come to an end. Throws with the way that led to what is broken.
+ * Walks all reachable states, nearest first, and takes each step from each, until none is left or `transitionsAtMost`
+ * were taken. From each state the engine alone must come to an end. Throws with the steps that led to a broken
+ * invariant.
  */
 export async function walkAll(stage: Stage, alphabet: Alphabet, transitionsAtMost: number): Promise<Walked> {
   const first = await firstState(stage, alphabet.workers ?? 2)
@@ -76,7 +77,7 @@ export async function walkAll(stage: Stage, alphabet: Alphabet, transitionsAtMos
   return walked
 }
 
-/** One line of what was walked. */
+/** A summary of a walk in one line. */
 export function told({ states, transitions, depth, isWhole }: Walked): string {
   return `${states} states, ${transitions} transitions, ${depth} steps deep, ${isWhole ? 'nothing left' : 'more was left'}`
 }
@@ -87,7 +88,7 @@ function stepsOf(stage: Stage, state: State, { deaths, deeds, days }: Alphabet):
   return state.deeds < deeds ? [...steps, ...peopleSteps(stage, state)] : steps
 }
 
-/** The state after `step`, from wherever the stage is. */
+/** The state after `step`, from any state of the stage. */
 export async function take(stage: Stage, { state, path }: Pick<Seen, 'state' | 'path'>, step: Step): Promise<Seen> {
   if (!step.leavesRows) {
     await stage.put(state.rows)
@@ -115,7 +116,8 @@ export async function take(stage: Stage, { state, path }: Pick<Seen, 'state' | '
 
 const StepsToAnEndAtMost = 400
 
-/** Go on as an installation does that works, until nothing is left but what waits for a person. `safe`: forms from which that was seen. */
+/** Goes on as a working installation does, until only posts are left that wait for a person. `safe`: forms that are
+ * known to end. */
 export async function comeToAnEnd(stage: Stage, from: Seen, safe: Set<string>): Promise<Seen> {
   const forms: string[] = []
   let here = from
@@ -147,7 +149,7 @@ const rank = [
   /time passes/,
 ]
 
-// The first that changes anything, in the order of `rank`.
+// The first step that changes anything, in the order of `rank`.
 async function onward(stage: Stage, here: Seen): Promise<Seen> {
   const steps = engineSteps(stage, here.state)
   for (const wanted of rank)

@@ -1,7 +1,7 @@
-/** Series in promtool's notation, each by its name and labels, one value a minute. */
+/** Series in promtool's notation, by name and labels, with one value a minute. */
 type Series = Record<string, string>
 
-/** Series that provoke an alert, the minute in which it fires, and series beside which it stays silent. */
+/** Series that make an alert fire, the minute when it fires, and series that do not. */
 export type AlertCase = { fires: Series; atMinutes: number; silent: Series }
 
 const histogram = (name: string, labels: string, slow: string) => ({
@@ -25,7 +25,7 @@ const calls = (delivered: string, unreachable: string) => ({
   'punctual_webhook_calls_total{outcome="unreachable",instance="a"}': unreachable,
 })
 
-/** Of every alert of docs/alerts.yaml, by its name. */
+/** A case for every alert of docs/alerts.yaml, by its name. */
 export const alertCases: Record<string, AlertCase> = {
   PunctualNothingPublished: {
     fires: {

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => w.end())
 
-test('every metric that an alert or a runbook names is served, and every state and reason', () => {
+test('every metric, state and reason that an alert or a runbook names is served', () => {
   const used = named(rules).concat(named(operations))
   expect(used.length).toBeGreaterThan(20)
   expect(
@@ -31,18 +31,18 @@ test('every metric that an alert or a runbook names is served, and every state a
     expect(served).toContain(metric! + labels!)
 })
 
-test('every job that an alert names is one that the manual has scraped', () => {
+test('the manual scrapes every job that an alert names', () => {
   const jobs = [...rules.matchAll(/\bup\{job=~?"([^"]+)"\}/g)].flatMap(([, list]) => list!.split('|'))
   expect(jobs.length).toBeGreaterThan(0)
   expect(jobs.filter((job) => !operations.includes(`- job_name: ${job}\n`))).toEqual([])
 })
 
-test('every metric of ours is documented', () => {
+test('each of our metrics is documented', () => {
   const own = new Set(names.filter((name) => name.startsWith('punctual_')))
   expect([...own].filter((name) => !operations.includes(`\`${name}\``))).toEqual([])
 })
 
-test('every alert has a severity, a summary and a runbook that is there', () => {
+test('every alert has a severity, a summary and an existing runbook', () => {
   const alerts = rules.split('- alert: ').slice(1)
   expect(alerts.length).toBeGreaterThan(5)
   for (const alert of alerts) {

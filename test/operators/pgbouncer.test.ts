@@ -11,7 +11,7 @@ import { type Started, startWeb, until } from '../processes.ts'
 import { untilPublished, type World, world } from '../world.ts'
 import { folderOf, type Running, startProgram, withPrograms } from './program.ts'
 
-// Everything goes through a real pgbouncer, with the lines of the manual as they stand there.
+// Everything goes through a real pgbouncer, with the lines from the manual.
 
 const programs = withPrograms('pgbouncer')
 const manual = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8')
@@ -52,14 +52,14 @@ listen_addr = 127.0.0.1\nlisten_port = ${listenPort}\nunix_socket_dir =\nauth_ty
   return `postgres://${username}:${password}@127.0.0.1:${listenPort}${pathname}`
 }
 
-/** The lines of a process's log from warnings on. */
+/** The lines of a process's log from level warn up. */
 function warnings({ log }: { log: () => string }): string[] {
   return log()
     .split('\n')
     .filter((line) => line.startsWith('{') && JSON.parse(line).level >= 40)
 }
 
-test('through pgbouncer a post goes out when it is due, by the alarm', async () => {
+test('through pgbouncer a post goes out when it is due, woken by the alarm', async () => {
   const worker = await w.worker({ timesFactor: 1 })
   await until(async () => {
     const [row] = await w.db.execute(sql`
@@ -74,15 +74,15 @@ test('through pgbouncer a post goes out when it is due, by the alarm', async () 
   const [row] = await w.db.execute<{ dueMs: number }>(
     sql`select extract(epoch from due_at)::float8 * 1000 as "dueMs" from deliveries where id = ${id}`,
   )
-  expect(sent!.at - row!.dueMs).toBeLessThan(5000) // within ten times the goal; a poll or the reaper take longer
+  expect(sent!.at - row!.dueMs).toBeLessThan(5000) // within ten times the goal; a poll or the reaper would take longer
   expect(await fetch(`${worker.healthUrl}/livez`).then(({ text }) => text)).toBeTruthy()
   expect([...warnings(worker), ...warnings(web)]).toEqual([])
   await assertInvariants(w)
   await w.rest()
 })
 
-test('through pgbouncer a worker takes over what a killed one was sending', async () => {
-  w.fake.behave = () => {} // never an answer
+test('through pgbouncer a worker takes over the send of a killed worker', async () => {
+  w.fake.behave = () => {} // never answers
   const victim = await w.worker()
   const { id } = await w.delivery('keyed')
   await until(() => w.fake.received.length > 0)
@@ -99,7 +99,7 @@ test('through pgbouncer a worker takes over what a killed one was sending', asyn
   await w.rest()
 })
 
-test('through pgbouncer each pool has the limits that it has without', async () => {
+test('through pgbouncer each pool has the same limits as without', async () => {
   const bounds = { statementMs: 1234, lockMs: 2345, idleInTransactionMs: 3456 }
   const names = sql.raw(
     ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'plan_cache_mode', 'TimeZone']
@@ -121,7 +121,7 @@ test('through pgbouncer each pool has the limits that it has without', async () 
   }
 })
 
-test('when pgbouncer hangs, web says so and goes on by itself', async () => {
+test('when pgbouncer hangs, web reports it and recovers by itself', async () => {
   const isReady = () => fetch(`${w.site.appUrl}/readyz`).then(({ ok }) => ok)
   const worker = await w.worker()
   pgbouncer.kill('SIGSTOP')

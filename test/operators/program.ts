@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { beforeEach } from 'vitest'
 import { until } from '../processes.ts'
 
-// Programs of the system that operators run beside Punctual, as Debian packages them.
+// System programs that operators run beside Punctual, from Debian's packages.
 
 const Folders = ['/usr/bin', '/usr/sbin', '/usr/local/bin']
-const Nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {} // pgbouncer and Caddy's packagers refuse root
+const Nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {} // pgbouncer and Caddy's package refuse root
 
-/** A running program. `log` is all that it wrote. */
+/** A running program. `log` is everything that it wrote. */
 export type Running = {
   pid: number
   log: () => string
@@ -20,7 +20,7 @@ export type Running = {
   end: () => Promise<void>
 }
 
-/** Where the programs are, for the file's tests; where one is missing they are skipped, by its name. */
+/** The paths of the programs. If one is missing, the tests of the file are skipped and name it. */
 export function withPrograms<Name extends string>(...names: Name[]): Record<Name, string> {
   const paths = names.map((name) => [name, Folders.map((folder) => join(folder, name)).find(existsSync) ?? ''] as const)
   const missing = paths.filter(([, path]) => !path).map(([name]) => name)
@@ -41,7 +41,7 @@ export async function folderOf(files: Record<string, string>): Promise<{ path: s
   return { path, end: () => rm(path, { recursive: true, force: true }) }
 }
 
-/** Start a program in a folder, as nobody where we are root, and wait until `isUp` says so. */
+/** Starts a program in a folder, as the user nobody if we are root, and waits until `isUp` returns true. */
 export async function startProgram(
   [path, ...args]: [string, ...string[]],
   cwd: string,

@@ -26,12 +26,12 @@ function expressions(): string[] {
 }
 
 describe('the rules, by promtool', () => {
-  test('they can be read', async () => {
+  test('promtool can read them', async () => {
     const { stdout } = await run(programs.promtool, ['check', 'rules', join(docs, 'alerts.yaml')])
     expect(stdout).toContain(`SUCCESS: ${alertNames.length} rules found`)
   })
 
-  test('each alert fires beside what it is for, and is silent beside what it is not for', async () => {
+  test('each alert fires for its own case and not for its silent case', async () => {
     expect(Object.keys(alertCases).sort()).toEqual(alertNames.toSorted())
     const tests = Object.entries(alertCases).flatMap(([name, { fires, silent, atMinutes }]) =>
       [fires, silent].map((series) => ({
@@ -54,7 +54,7 @@ describe('the rules, by promtool', () => {
   })
 })
 
-test('the example for Alertmanager is one, and keeps what follows from one cause silent', async ({
+test('the example for Alertmanager is valid, and silences alerts that follow from another alert', async ({
   onTestFinished,
 }) => {
   const example = join(docs, 'deploy/alertmanager.yml')
@@ -96,7 +96,7 @@ test('the example for Alertmanager is one, and keeps what follows from one cause
   })
 })
 
-test('a real Prometheus reads web and worker as the manual has it, shows the dashboard, and raises the alerts', async (context) => {
+test('a real Prometheus with the manual’s configuration reads web and worker, shows the dashboard, and raises the alerts', async (context) => {
   const { w, web, worker, ask, firing } = await watched(context)
   const up = await until(async () => {
     const targets = await ask('up == 1')
@@ -108,11 +108,11 @@ test('a real Prometheus reads web and worker as the manual has it, shows the das
   expect(id).toBeTruthy()
   const served = (await scrape(await metricsUrlOf(web))).text + (await scrape(worker.healthUrl)).text
   for (const expression of expressions()) {
-    await ask(expression) // throws what Prometheus cannot read
+    await ask(expression) // throws if Prometheus cannot read it
     for (const name of expression.match(/\b(punctual|nodejs|process)_\w+/g)!)
       expect(served, name).toMatch(new RegExp(`^# TYPE ${name.replace(/_(bucket|count|sum)$/, '')} `, 'm'))
   }
-  await until(async () => (await firing()).length === 0) // what had no sample at first fired for a moment
+  await until(async () => (await firing()).length === 0) // alerts for series without samples fire briefly at first
 
   await w.db.execute(sql`update installation set paused_at = now()`)
   await until(async () => (await firing()).includes('PunctualClaimsStopped'))
@@ -131,7 +131,8 @@ test('a real Prometheus reads web and worker as the manual has it, shows the das
   })
 })
 
-/** A web process and a worker, and a Prometheus with the manual's own lines that asks them each second; an alert waits for a second. */
+/** A web process, a worker and a Prometheus with the manual's configuration that scrapes them each second. An alert
+ * waits for 1 s. */
 async function watched({ onTestFinished }: TestContext) {
   const w = await world()
   onTestFinished(() => w.end())

@@ -8,7 +8,7 @@ import { aVideo, free } from '../video.ts'
 import { withPrograms } from './program.ts'
 import { callUntil, type TwoWebs, twoWebsBehind } from './two-webs.ts'
 
-// The real proxies with the examples of docs/deploy, as an operator has them: TLS, two web processes, TRUST_PROXY=1.
+// The real proxies with the examples of docs/deploy, as an operator runs them: TLS, two web processes, TRUST_PROXY=1.
 
 const programs = withPrograms('nginx', 'caddy')
 const MiB = 1024 * 1024
@@ -40,7 +40,7 @@ describe.each(['nginx', 'caddy'] as const)('behind %s', (proxy) => {
     channelIds: [w.channelId],
   })
 
-  test('both web processes are restarted one after another under continuous calls, and no call fails', async () => {
+  test('a rolling restart of both web processes under continuous calls fails no call', async () => {
     const dispatcher = w.agent()
     let over = false
     const isOver = () => over
@@ -52,7 +52,7 @@ describe.each(['nginx', 'caddy'] as const)('behind %s', (proxy) => {
     try {
       for (const i of [0, 1]) {
         expect(await w.restart(i)).toBe(0)
-        if (proxy === 'caddy') await until(() => w.log().split('host is up').length > i + 1) // as the manual says: it has been seen
+        if (proxy === 'caddy') await until(() => w.log().split('host is up').length > i + 1) // its check has passed
       }
     } finally {
       over = true
@@ -60,7 +60,8 @@ describe.each(['nginx', 'caddy'] as const)('behind %s', (proxy) => {
     const [posted, ...read] = await calling
     process.stdout.write(`${proxy}: ${JSON.stringify({ posted, read })}\n`)
     expect(read).toEqual(read.map(() => ({ 200: expect.any(Number) })))
-    // nginx asks nobody whether he leaves, and sends no POST twice: one may meet the very instant in which the door closes.
+    // nginx does no health checks and never repeats a POST: one POST may arrive at the moment when the process stops
+    // listening.
     const { 201: good = 0, 502: met = 0, ...other } = posted
     expect({ isGood: good > 20, metAtMost: met <= (proxy === 'nginx' ? 1 : 0), other }).toEqual({
       isGood: true,
@@ -69,7 +70,7 @@ describe.each(['nginx', 'caddy'] as const)('behind %s', (proxy) => {
     })
   })
 
-  test('a file of 300 MB is passed on while it comes', async () => {
+  test('a file of 300 MB is passed on while it is received', async () => {
     const folder = join(w.sites[0]!.dataDir, 'files/temporary')
     const taken = () => (existsSync(folder) ? readdirSync(folder).map((name) => statSync(join(folder, name)).size) : [])
     const head = await aVideo('mp4')
@@ -77,7 +78,7 @@ describe.each(['nginx', 'caddy'] as const)('behind %s', (proxy) => {
       yield '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
       yield head
       yield* free(280 * MiB)
-      await until(() => Math.max(...taken()) > 270 * MiB) // or the proxy keeps it back
+      await until(() => Math.max(...taken()) > 270 * MiB) // or the proxy buffers it
       yield* free(20 * MiB)
       yield '\r\n--x--\r\n'
     }
@@ -89,7 +90,7 @@ describe.each(['nginx', 'caddy'] as const)('behind %s', (proxy) => {
     expect(answer.statusCode).toBe(201)
   })
 
-  test('an edit with the ETag that came through compression is taken, and a stale one refused', async () => {
+  test('an edit with the ETag of a compressed answer is accepted, and one with an old ETag is refused', async () => {
     const made = JSON.parse((await call('POST', '/public/v1/posts', aPost())).text)
     const { id } = made[0] ?? made
     const read = await call('GET', `/public/v1/posts/${id}`, undefined, { 'accept-encoding': 'gzip' })
@@ -100,7 +101,7 @@ describe.each(['nginx', 'caddy'] as const)('behind %s', (proxy) => {
     expect((await edit('third')).status).toBe(412)
   })
 
-  test('callers have limits of their own by the address they call from, whatever they claim', async () => {
+  test('each caller has its own limits by its real address, whatever X-Forwarded-For claims', async () => {
     const wrong = (from: string, headers = {}) =>
       call('GET', '/public/v1/me', undefined, { authorization: 'wrong', ...headers }, w.agent(from)).then(
         ({ status }) => status,

@@ -13,9 +13,9 @@ const programs = withPrograms('systemd-analyze')
 const deploy = resolve(import.meta.dirname, '../../docs/deploy')
 const units = readdirSync(deploy).filter((name) => name.endsWith('.service'))
 const unit = (name: string) => readFileSync(join(deploy, name), 'utf8')
-const ExposureAtMost = 20 // of 100, as systemd-analyze reckons; a unit that says nothing has 96
+const ExposureAtMost = 20 // of 100, in systemd-analyze's scale; a unit without any settings has 96
 
-test.each(units)('systemd reads %s without a word, and finds it shut in', async (name) => {
+test.each(units)('systemd reads %s without a warning, and rates it as well isolated', async (name) => {
   const instance = name.replace('@', '@3001')
   const { path, end } = await folderOf({ [instance]: unit(name) })
   const verified = await run(programs['systemd-analyze'], ['verify', '--man=no', join(path, instance)])
@@ -25,7 +25,7 @@ test.each(units)('systemd reads %s without a word, and finds it shut in', async 
   await end()
 })
 
-test('each unit runs a program that the build makes, again and again, and is given the time that its end takes', () => {
+test('each unit runs a program that the build makes, restarts it always, and gives it enough time to stop', () => {
   expect(units).toHaveLength(3)
   const seconds = (name: string) => Number(/^TimeoutStopSec=(\d+)$/m.exec(unit(name))?.[1])
   expect(seconds('punctual-web@.service')).toBeGreaterThanOrEqual(30)

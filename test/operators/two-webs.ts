@@ -10,10 +10,10 @@ import { folderOf, startProgram } from './program.ts'
 
 const deploy = (name: string) => readFileSync(resolve(import.meta.dirname, '../../docs/deploy', name), 'utf8')
 
-/** How a proxy is started with the example of docs/deploy: less the ports and the name, which are the test's own. */
+/** How to start a proxy with the example of docs/deploy. Only the ports and the name are the test's own. */
 export type Proxy = 'nginx' | 'caddy'
 
-/** Two web processes behind a real proxy that runs the example of docs/deploy, on ports of their own. */
+/** Two web processes behind a real proxy that runs the example of docs/deploy, on free ports. */
 export async function twoWebsBehind(proxy: Proxy, program: string, extra: Record<string, string> = {}) {
   const database = await testDatabase()
   const port = await freePort()
@@ -35,9 +35,8 @@ export async function twoWebsBehind(proxy: Proxy, program: string, extra: Record
   return {
     ...{ origin, sites, webs, key, channelId, folder: path, log: running.log },
     /**
-     * An agent of undici that takes the test's certificate; `localAddress`: from where it calls.
-     *
-     * Of HTTP/1.1: nginx ends a connection of HTTP/2 after 1,000 requests, which undici now and then tells as an error.
+     * An agent of undici that accepts the test's certificate; `localAddress`: the address it calls from. It uses
+     * HTTP/1.1: nginx ends an HTTP/2 connection after 1,000 requests, which undici sometimes reports as an error.
      */
     agent(localAddress?: string) {
       const connect = { rejectUnauthorized: false }
@@ -45,7 +44,7 @@ export async function twoWebsBehind(proxy: Proxy, program: string, extra: Record
       agents.push(agent)
       return agent
     },
-    /** Stop a web process as its supervisor does, and start it anew. */
+    /** Stops a web process as its supervisor does, and starts it again. */
     async restart(i: number) {
       const code = await webs[i]!.stop()
       webs[i] = await startWeb(sites[i]!)
@@ -109,7 +108,7 @@ function commandFor(proxy: Proxy, program: string): [string, ...string[]] {
     : [program, '-p', '.', '-e', 'stderr', '-c', 'nginx.conf']
 }
 
-/** Call until `over`, one after another, and count the answers by what they were. */
+/** Calls until `over`, one call after another, and counts the answers by their result. */
 export async function callUntil(over: () => boolean, call: () => Promise<number | string>) {
   const seen: Record<string, number> = {}
   while (!over()) {
