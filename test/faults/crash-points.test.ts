@@ -55,7 +55,7 @@ const TakenUpWithinMs = 30_000 // ten times the 3 s for a killed process
 const TakenUpFromFrozenWithinMs = 35_000 // ten times the 35 s for a frozen process, at a tenth of the times
 
 for (const workers of [1, 2] as const)
-  describe.concurrent(`${workers === 1 ? 'one worker that is restarted' : 'two workers, one of which fails,'}: nothing is lost and nothing is sent twice`, () => {
+  describe.concurrent(`${workers === 1 ? 'one worker that is restarted' : 'two workers, one of which fails'}: nothing is lost and nothing is sent twice`, () => {
     for (const point of crashPoints)
       test(point.name, async (context) => {
         const w = await ownWorld(context)
