@@ -47,7 +47,7 @@ test('a backup restored into another database sends nothing until it is resumed,
   await w.rest()
 
   const again = await w.worker({ env: { DATABASE_URL: databaseUrl } })
-  expect(again.log()).not.toContain('restored backup') // the restore is known now
+  expect(again.log()).not.toContain('this database was restored') // the restore is known now
   await w.rest()
   await restored.end()
   await server.db.execute(sql.raw(`drop database ${source}_restored with (force)`))
