@@ -88,7 +88,7 @@ test('what is wrong with a connection stands beside its field', async () => {
   await page.goto('/channels?connect=bluesky')
   await page.getByLabel('Handle').fill('not a handle')
   await page.getByRole('button', { name: 'Connect', exact: true }).click()
-  await page.getByText('Type the whole handle').waitFor()
+  await page.getByText('Type the full handle').waitFor()
   expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('input.handle')
 })
 

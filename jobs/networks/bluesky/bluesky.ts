@@ -22,7 +22,7 @@ const Prepared = z.record(z.string(), z.unknown())
 const Put = z.object({ uri: RemoteId.startsWith('at://') })
 const Refreshed = z.object({ accessJwt: z.string(), refreshJwt: z.string(), handle: z.string() })
 
-// Answered with 400, not with 401.
+// The server answers these with 400, not with 401.
 const DeadTokens = new Set(['ExpiredToken', 'InvalidToken', 'AuthMissing'])
 const ClosedAccounts = new Set(['AccountTakedown', 'AccountSuspended', 'AccountDeactivated', 'AccountNotFound'])
 
@@ -62,7 +62,7 @@ async function ask(method: Method, { credential, outbound, signal }: Session): P
   return answer
 }
 
-/** https://docs.bsky.app/docs/api/com-atproto-server-refresh-session. It uses the refresh token up. */
+/** https://docs.bsky.app/docs/api/com-atproto-server-refresh-session. A refresh token works once. */
 async function refresh(credential: Credential, { outbound, signal }: Omit<Session, 'credential'>): Promise<Credential> {
   const old = BlueskyCredential.parse(credential)
   const secrets = [old.accessJwt, old.refreshJwt]
@@ -70,13 +70,13 @@ async function refresh(credential: Credential, { outbound, signal }: Omit<Sessio
   const answer = await xrpc(outbound, old.pds, method, { token: old.refreshJwt, signal })
   if (answer.ok) return { ...old, ...readAs(Refreshed, answer, { network: Name, secrets }) }
   const failure = failureOn(answer, secrets)
-  // No post depends on this answer: what is refused in any words is dead, what is unknown may pass.
+  // No post depends on this answer. Any refusal means that the token is dead. An unknown answer may pass.
   if (failure.verdict === 'refused') throw new PublishError('reconnect', NoLonger, recordOf(answer, secrets))
   if (failure.verdict === 'unknown') throw new PublishError('later', failure.message, recordOf(answer, secrets))
   throw failure
 }
 
-/** https://docs.bsky.app/docs/api/com-atproto-server-delete-session. What the access token allows ends with it, within 2 hours. */
+/** https://docs.bsky.app/docs/api/com-atproto-server-delete-session. The access token works for up to 2 more hours. */
 const revoke: Revoking['revoke'] = async (credential, { outbound, signal }) => {
   const { pds, accessJwt, refreshJwt } = BlueskyCredential.parse(credential)
   const method = { nsid: 'com.atproto.server.deleteSession', post: {} }
@@ -84,7 +84,7 @@ const revoke: Revoking['revoke'] = async (credential, { outbound, signal }) => {
   if (answer.ok || DeadTokens.has(problemOf(answer)?.error ?? '')) return
   const { verdict } = failureOn(answer, [accessJwt, refreshJwt])
   const isFinal = verdict === 'refused' || verdict === 'reconnect'
-  const message = `${new URL(pds).host} did not end the access (status ${answer.status}).`
+  const message = `${new URL(pds).host} did not revoke our access (status ${answer.status}).`
   throw new PublishError(isFinal ? 'refused' : 'later', message)
 }
 

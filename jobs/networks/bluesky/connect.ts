@@ -9,10 +9,10 @@ import { bodyOf, RemoteId } from '../verdict.ts'
 import { type BlueskyCredential, problemOf, xrpc } from './xrpc.ts'
 
 const Handle = /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?$/
-// https://atproto.com/specs/did: of the web only hosts, their port encoded.
+// https://atproto.com/specs/did. A did:web has only a host, with its port encoded.
 const Did = /^did:(plc:[\w.:-]+|web:[\w.-]+(%3[aA]\d+)?)$/
 
-// app.bsky.feed.post and app.bsky.embed.images; images that are too large are made smaller while preparing.
+// From app.bsky.feed.post and app.bsky.embed.images. We make images smaller while preparing, if they are too large.
 const Limits: ChannelLimits = {
   textLength: 300,
   textUnit: 'graphemes',
@@ -42,8 +42,8 @@ const Profile = z.object({
 })
 
 /**
- * `connect` takes `{ handle, appPassword, pds? }`. Without `pds` the server is found from the handle
- * (https://atproto.com/specs/handle#handle-resolution, https://atproto.com/specs/did); a DID will do for a handle.
+ * `connect` takes `{ handle, appPassword, pds? }`. Without `pds` we find the server from the handle
+ * (https://atproto.com/specs/handle#handle-resolution, https://atproto.com/specs/did). The handle may also be a DID.
  */
 export function blueskyConnecting(plcUrl: string): Connecting {
   return {
@@ -52,7 +52,7 @@ export function blueskyConnecting(plcUrl: string): Connecting {
     connect: async ({ handle = '', appPassword = '', pds = '' }, outbound) => {
       const identifier = handle.trim().replace(/^@/, '').toLowerCase()
       if (!Handle.test(identifier) && !Did.test(identifier)) {
-        throw new ConnectError('Type the whole handle, such as ada.bsky.social.', { field: 'handle' })
+        throw new ConnectError('Type the full handle, such as ada.bsky.social.', { field: 'handle' })
       }
       if (!appPassword.trim()) throw new ConnectError('Type an app password.', { field: 'appPassword' })
       if (pds.trim()) return signIn({ identifier, appPassword, pds: originOf(pds, 'pds'), field: 'pds' }, outbound)
@@ -66,11 +66,13 @@ export function blueskyConnecting(plcUrl: string): Connecting {
 async function didOfHandle(handle: string, outbound: Outbound): Promise<string> {
   const did = (await didByHttps(handle, outbound)) ?? (await didByDns(handle))
   if (did) return did
-  throw new ConnectError(`No account is found for ${handle}. If it is right, type its server too.`, { field: 'handle' })
+  throw new ConnectError(`We found no account for ${handle}. If the handle is right, type its server too.`, {
+    field: 'handle',
+  })
 }
 
 async function didByHttps(handle: string, outbound: Outbound): Promise<string | null> {
-  const answer = await outbound.get(`https://${handle}/.well-known/atproto-did`).catch(() => null) // DNS may know it
+  const answer = await outbound.get(`https://${handle}/.well-known/atproto-did`).catch(() => null) // DNS may have it
   const did = answer?.ok ? answer.text().trim() : ''
   return Did.test(did) ? did : null
 }
@@ -79,7 +81,7 @@ async function didByDns(handle: string): Promise<string | null> {
   const records = await resolveTxt(`_atproto.${handle}`).catch(() => [])
   const dids = records.map((chunks) => chunks.join('')).filter((record) => record.startsWith('did='))
   const did = dids[0]?.slice('did='.length) ?? ''
-  return dids.length === 1 && Did.test(did) ? did : null // several contradict one another
+  return dids.length === 1 && Did.test(did) ? did : null // two or more contradict each other
 }
 
 async function pdsOfDid(did: string, plcUrl: string, outbound: Outbound): Promise<string> {
@@ -90,7 +92,9 @@ async function pdsOfDid(did: string, plcUrl: string, outbound: Outbound): Promis
   const document = DidDocument.safeParse(bodyOf(answer))
   const service = document.data?.service.find(({ id }) => id.endsWith('#atproto_pds'))
   if (answer.ok && typeof service?.serviceEndpoint === 'string') return originOf(service.serviceEndpoint, 'handle')
-  throw new ConnectError('This account names no server. If it is right, type its server too.', { field: 'handle' })
+  throw new ConnectError('We found no server for this account. If the handle is right, type its server too.', {
+    field: 'handle',
+  })
 }
 
 type SignIn = { identifier: string; appPassword: string; pds: string; field: string }
@@ -105,7 +109,9 @@ async function signIn({ identifier, appPassword, pds, field }: SignIn, outbound:
   if (!answer.ok || !created.success) throw refusalOf(answer, new URL(pds).host, field)
   const { did, handle, accessJwt, refreshJwt } = created.data
   if (identifier.startsWith('did:') && did !== identifier) {
-    throw new ConnectError(`${new URL(pds).host} answers for another account.`, { field })
+    throw new ConnectError(`${new URL(pds).host} answered for another account. Check the handle and its server.`, {
+      field,
+    })
   }
   const { name, pictureUrl } = await reaching(pds, field, () => profileOf(did, pds, outbound))
   return {
@@ -122,7 +128,7 @@ async function signIn({ identifier, appPassword, pds, field }: SignIn, outbound:
 function refusalOf(answer: Answer, host: string, field: string): ConnectError {
   const problem = problemOf(answer)
   if (problem?.error === 'AuthFactorTokenRequired') {
-    return new ConnectError('This account wants a code by e-mail. Use an app password instead.', {
+    return new ConnectError('This account asks for a code from an email. Type an app password instead.', {
       field: 'appPassword',
     })
   }
@@ -133,7 +139,7 @@ function refusalOf(answer: Answer, host: string, field: string): ConnectError {
   return new ConnectError(`${host} does not answer like a Bluesky server (status ${answer.status}).`, { field })
 }
 
-/** The account's own profile record: a PDS has it without any help of an app view. */
+/** The account's own profile record. The PDS has it; we need no app view. */
 async function profileOf(did: string, pds: string, outbound: Outbound) {
   const query = { repo: did, collection: 'app.bsky.actor.profile', rkey: 'self' }
   const answer = await xrpc(outbound, pds, { nsid: 'com.atproto.repo.getRecord', query })

@@ -10,7 +10,7 @@ import type { Method } from './xrpc.ts'
 
 export const PostCollection = 'app.bsky.feed.post'
 
-// app.bsky.embed.images: uploadBlob takes more, but the record with it is then refused.
+// app.bsky.embed.images: uploadBlob accepts larger images, but then the record is refused.
 const ImageBytes = 2_000_000
 const SidesInPixels = [2000, 1600, 1200, 800, 400]
 const ShownAsTheyAre = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif'])
@@ -22,7 +22,7 @@ const Resolved = z.object({ did: z.string() })
 /** Calls the account's PDS as the account; throws PublishError unless it answers with success. */
 type Ask = (method: Method) => Promise<Answer>
 
-/** The post as a record, images uploaded, with everything that is in it frozen. https://docs.bsky.app/docs/advanced-guides/posts */
+/** Upload the images and build the record, which then stays fixed. https://docs.bsky.app/docs/advanced-guides/posts */
 export async function postRecord({ text, media }: Content, ask: Ask): Promise<Record<string, unknown>> {
   const images: unknown[] = []
   for (const file of media) images.push(await uploadImage(file, ask))
@@ -38,7 +38,9 @@ export async function postRecord({ text, media }: Content, ask: Ask): Promise<Re
 
 async function uploadImage(file: PostMedia, ask: Ask): Promise<unknown> {
   if (!file.mime.startsWith('image/')) {
-    throw new PublishError('refused', `Bluesky takes no ${file.mime} here.`, { code: 'media_not_supported' })
+    throw new PublishError('refused', `We can't publish ${file.mime} files on Bluesky.`, {
+      code: 'media_not_supported',
+    })
   }
   const { body, mime, width, height } = await fitted(file)
   const post = { body, mime }
@@ -62,12 +64,12 @@ async function fitted(file: PostMedia) {
       .toBuffer({ resolveWithObject: true })
     if (data.length <= ImageBytes) return { body: data, mime: 'image/jpeg', width: info.width, height: info.height }
   }
-  throw new PublishError('refused', 'This image cannot be made small enough for Bluesky.', {
+  throw new PublishError('refused', "We couldn't make this image small enough for Bluesky.", {
     code: 'media_not_supported',
   })
 }
 
-/** Links, hashtags and mentions, placed by UTF-8 bytes. A mention of nobody stays plain text. */
+/** Links, hashtags and mentions, with positions in UTF-8 bytes. A mention of an unknown handle stays plain text. */
 async function facetsOf(text: string, ask: Ask) {
   const facets = []
   for (const { index, features } of await detected(text)) {
@@ -75,7 +77,7 @@ async function facetsOf(text: string, ask: Ask) {
     for (const feature of features) {
       if (feature.$type !== 'app.bsky.richtext.facet#mention') resolved.push(feature)
       else {
-        const did = await didOf(String((feature as { did: unknown }).did), ask) // unresolved, `did` holds the handle
+        const did = await didOf(String((feature as { did: unknown }).did), ask) // `did` is still the handle here
         if (did) resolved.push({ ...feature, did })
       }
     }
@@ -84,8 +86,8 @@ async function facetsOf(text: string, ask: Ask) {
   return facets
 }
 
-// Two modules out of @atproto/api, when the first post is prepared: the whole takes 45 MB, and up to 1.7 s in which the
-// process sends nothing else.
+// We load only two modules of @atproto/api, when the first post is prepared. The whole package takes 45 MB, and up to
+// 1.7 s in which the process sends nothing else.
 async function detected(text: string): Promise<AppBskyRichtextFacet.Main[]> {
   const whole = pathToFileURL(createRequire(import.meta.url).resolve('@atproto/api'))
   const { UnicodeString } = await import(new URL('rich-text/unicode.js', whole).href)

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
 
-const Alphabet = '234567abcdefghijklmnopqrstuvwxyz' // sorts as it counts
+const Alphabet = '234567abcdefghijklmnopqrstuvwxyz' // in sort order
 let lastMicroseconds = 0
 
-/** A timestamp identifier, which a Bluesky record key has to be. https://atproto.com/specs/tid: 53 bits µs, 10 bits at random. */
+/** A timestamp identifier for a Bluesky record key: 53 bits of µs, 10 random bits. https://atproto.com/specs/tid */
 export function mintTid(): string {
-  // The sub-millisecond part is at random as well: two processes that mint in one millisecond would meet on 10 bits.
+  // The part below a millisecond is random too, or two processes in one millisecond would differ only by 10 bits.
   lastMicroseconds = Math.max(lastMicroseconds + 1, Date.now() * 1000 + randomInt(1000))
   let rest = (BigInt(lastMicroseconds) << 10n) | BigInt(randomInt(1024))
   let tid = ''

@@ -21,7 +21,7 @@ export type Method = {
 
 const Problem = z.object({ error: z.string(), message: z.unknown() })
 
-/** Call a method of a PDS; any status is an answer. https://atproto.com/specs/xrpc */
+/** Call a method of a PDS. It returns an answer with any status. https://atproto.com/specs/xrpc */
 export function xrpc(
   outbound: Outbound,
   pds: string,
@@ -42,7 +42,7 @@ export function xrpc(
   })
 }
 
-/** The error's name, and its sentence where there is one; null when the answer is no error of this protocol. */
+/** The error's name, and its sentence if it has one. Null if the answer is not an error of this protocol. */
 export function problemOf(answer: Answer): { error: string; reason: string } | null {
   const problem = Problem.safeParse(bodyOf(answer))
   if (!problem.success) return null

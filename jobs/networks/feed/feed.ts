@@ -38,7 +38,7 @@ const Prepared = z.object({
   ),
 })
 
-/** Our own network: what is published is a row, which the web process shows as Atom, JSON Feed and a page. */
+/** Our own network: a post is a row. The web process shows it as Atom, JSON Feed and a page. */
 export function feed({ db, appUrl }: { db: Db; appUrl: string }): Network {
   return {
     name: 'Feed',
@@ -61,7 +61,7 @@ export function feed({ db, appUrl }: { db: Db; appUrl: string }): Network {
 function aFeed(name: string, remoteAccount: string = randomUUID()): ConnectedAccount {
   if (!name) throw new ConnectError('Give the feed a name.', { field: 'name' })
   if (name.length > NameLength)
-    throw new ConnectError(`A name has at most ${NameLength} characters.`, { field: 'name' })
+    throw new ConnectError(`This name is too long. Use at most ${NameLength} characters.`, { field: 'name' })
   return {
     remoteAccount,
     name,
@@ -81,12 +81,12 @@ export type FeedItem = {
   media: { url: string; mime: string; bytes: number; alt: string }[]
 }
 
-/** A feed channel as the world reads it: `id` is the channel's, `items` come newest first. */
+/** A feed channel as its readers see it. `id` is the channel's; `items` has the newest first. */
 export type Feed = { id: string; name: string; pageUrl: string; items: FeedItem[]; connectedAt: Date }
 
 const TitleLength = 80
 
-/** `feed` as Atom (RFC 4287), `selfUrl` being where it is served: application/atom+xml. */
+/** `feed` as Atom (RFC 4287), application/atom+xml. `selfUrl` is the URL of this document. */
 export function atomOf(feed: Feed, selfUrl: string): string {
   const name = writable(feed.name)
   return generateAtomFeed({
@@ -109,7 +109,7 @@ export function atomOf(feed: Feed, selfUrl: string): string {
   })
 }
 
-/** `feed` as JSON Feed 1.1 (https://www.jsonfeed.org/version/1.1/), `selfUrl` being where it is served: application/feed+json. */
+/** `feed` as JSON Feed (https://www.jsonfeed.org/version/1.1/), application/feed+json. `selfUrl` is its URL. */
 export function jsonFeedOf(feed: Feed, selfUrl: string): string {
   const { name } = feed
   const whole = generateJsonFeed({
@@ -157,7 +157,7 @@ function htmlOf({ content, media }: FeedItem): string {
   return [...(content ? paragraphs : []), ...shown].join('\n')
 }
 
-// XML 1.0 §2.2 has no way to write these characters.
+// XML 1.0 §2.2 does not allow these characters.
 function writable(text: string): string {
   return text.toWellFormed().replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '')
 }

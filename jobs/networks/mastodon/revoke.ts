@@ -3,7 +3,7 @@ import { PublishError, type Revoking } from '../network.ts'
 import { reaching } from '../origin.ts'
 import { failureOf } from '../verdict.ts'
 
-// Channels that were connected before we kept the app with the token have none.
+// Channels from before we stored the app with the token have no app.
 const Revocable = z.object({
   instance: z.string(),
   token: z.string(),
@@ -20,13 +20,16 @@ export const mastodonRevoking: Revoking = {
     if (!clientId || !clientSecret)
       throw new PublishError(
         'refused',
-        `${host} asks for the app that it was connected with, which is not known any more.`,
+        `${host} requires the app that the channel was connected with, and we no longer have it.`,
       )
     const form = new URLSearchParams({ token, client_id: clientId, client_secret: clientSecret })
     const answer = await reaching(instance, null, () => outbound.post(`${instance}/oauth/revoke`, { form, signal }))
     if (answer.ok) return
     const { verdict } = failureOf(answer, { network: host, reason: null, secrets: [token, clientSecret] })
     const isFinal = verdict === 'refused' || verdict === 'reconnect'
-    throw new PublishError(isFinal ? 'refused' : 'later', `${host} did not end the access (status ${answer.status}).`)
+    throw new PublishError(
+      isFinal ? 'refused' : 'later',
+      `${host} did not revoke our access (status ${answer.status}).`,
+    )
   },
 }

@@ -94,7 +94,10 @@ test('a server that does not answer delays no disconnect, is asked 5 times, and 
   const asked = server.received.filter(({ route }) => route === Revoke).length
   expect(asked).toBe(5)
   expect(await actionsOn(id)).toEqual([
-    { action: 'channel.access_left', reason: expect.stringContaining(`${host} did not end the access (status 503).`) },
+    {
+      action: 'channel.access_left',
+      reason: expect.stringContaining(`${host} did not revoke our access (status 503).`),
+    },
   ])
 })
 

@@ -120,5 +120,5 @@ test('an invalid handle, DID or server is reported at its field, in every encodi
 test('a server that answers for another account is rejected', async () => {
   const body = { did: 'did:plc:mallory', handle: 'ada.test', accessJwt: 'a', refreshJwt: 'b' }
   server.next('POST /xrpc/com.atproto.server.createSession', { status: 200, body })
-  await expect(connect({ handle: 'ada.test' })).rejects.toThrow('answers for another account')
+  await expect(connect({ handle: 'ada.test' })).rejects.toThrow('answered for another account')
 })
