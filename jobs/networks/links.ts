@@ -1,17 +1,17 @@
 /**
- * A part of a text that may be a link, in UTF-16 units: where it begins, to where it is one for certain (`start`: it may be none),
- * and how long it is at the least if it is one.
+ * A part of a text that may be a link, in UTF-16 units. It begins at `start`. Up to `certainEnd` it certainly is a link
+ * (if that is `start`, it may be none). If it is a link, it has at least the length `shortest`.
  */
 export type PossibleLink = { start: number; certainEnd: number; shortest: number }
 
 const Scheme = '(?:https?|dat|dweb|ipfs|ipns|ssb|gopher|gemini)://'
 const Solid = '[^\\p{White_Space}]'
 const Possible = new RegExp(`${Scheme}(?:(?!${Scheme})${Solid})*`, 'giu')
-const LongestLink = 2000 // Mastodon knows none beyond 4,096
+const LongestLink = 2000 // Mastodon recognises none beyond 4,096
 const Run = new RegExp(`${Solid}+`, 'uy')
 const ShortestHost = 'a.co'.length
 
-// Top-level domains of whose links every version of Mastodon knows. Newer ones are links only for some.
+// Every version of Mastodon recognises links with these top-level domains. Only some versions know newer ones.
 const Country = `
   ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt bv bw by bz ca
   cc cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do dz ec ee eg er es et eu fi fj fk fm fo fr
@@ -40,13 +40,13 @@ const Query = '(?:\\?[\\w\\-.~%+=#&@:;,!/?]{0,2000}[\\w#&=\\-/])?'
 const Certain = new RegExp(`https?://${Host}${HostEnds}(?::\\d{1,5})?${Path}${Query}`, 'iy')
 
 /**
- * What in `text` a server may count as a link, in order.
+ * The parts of `text` that a server may count as links, in order.
  *
- * Certain is what Mastodon takes for a link (https://github.com/mastodon/mastodon, config/initializers/twitter_regex.rb, and the
- * library twitter-text): it may take more of the text into the link, never less.
+ * Certain is what Mastodon recognises as a link (https://github.com/mastodon/mastodon,
+ * config/initializers/twitter_regex.rb, and the library twitter-text). Its link may be longer, never shorter.
  */
 export function possibleLinks(text: string): PossibleLink[] {
-  let runEnd = 0 // of what stands together without a space
+  let runEnd = 0 // where the current run without spaces ends
   return [...text.matchAll(Possible)].map(({ 0: all, index: start }) => {
     if (start >= runEnd) runEnd = endOf(Run, text, start)
     const isTooLong = runEnd - start > LongestLink
@@ -61,7 +61,7 @@ function certainEndOf(text: string, start: number): number {
   return isApart ? endOf(Certain, text, start) : start
 }
 
-/** Where a match of `sticky` that begins at `start` ends: at `start` when there is none. */
+/** The end of the match of `sticky` that begins at `start`. If there is none: `start`. */
 function endOf(sticky: RegExp, text: string, start: number): number {
   sticky.lastIndex = start
   return start + (sticky.exec(text)?.[0].length ?? 0)

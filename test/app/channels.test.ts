@@ -75,7 +75,7 @@ test('who does not allow it there is told so here', async () => {
   await page.getByLabel('Server').fill(mastodon.origin)
   await page.getByRole('button', { name: 'Connect', exact: true }).click()
   await page.getByRole('link', { name: 'Continue to localhost' }).click()
-  await page.getByText(`You did not allow it on ${new URL(mastodon.origin).host}.`).waitFor()
+  await page.getByText(`You did not approve the connection on ${new URL(mastodon.origin).host}.`).waitFor()
   expect(new URL(page.url()).pathname).toMatch(/^\/channels\/connected\/[\w-]{22}$/)
 })
 

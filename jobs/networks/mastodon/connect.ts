@@ -69,11 +69,11 @@ const Instance = z.object({
     })
     .optional()
     .catch(undefined),
-  max_toot_chars: count, // Pleroma, and what v1 was before it had a configuration
+  max_toot_chars: count, // Pleroma, and v1 before it had a configuration
 })
 
 /**
- * `begin` takes `{ instance }`, registers us there and answers the consent page; `finish` swaps the code for a token.
+ * `begin` takes `{ instance }`, registers us there and returns the consent page. `finish` gets a token for the code.
  * https://docs.joinmastodon.org/methods/apps/#create, https://docs.joinmastodon.org/methods/oauth/
  */
 export const mastodonConnecting: Connecting = {
@@ -89,7 +89,7 @@ export const mastodonConnecting: Connecting = {
   },
   finish: async (kept, answer, access) => {
     const { success, data: flow } = Kept.safeParse(kept)
-    if (!success) throw new ConnectError('This connection was begun with an older version. Connect again.')
+    if (!success) throw new ConnectError('This connection was started with an older version. Connect again.')
     const code = codeOf(flow, answer)
     return reaching(flow.instance, null, () => finish(flow, code, access))
   },
@@ -133,7 +133,7 @@ async function finish(
   if (verifier) form.set('code_verifier', verifier)
   const host = new URL(instance).host
   const answer = await outbound.post(`${instance}/oauth/token`, { form })
-  if (isUnknownClient(answer)) await registrations.forget(instance) // the next try registers anew
+  if (isUnknownClient(answer)) await registrations.forget(instance) // the next try registers again
   const { access_token: token } = parsed(Token, answer, host)
   const headers = { authorization: `Bearer ${token}` }
   const own = await outbound.get(`${instance}/api/v1/accounts/verify_credentials`, { headers })
@@ -149,7 +149,7 @@ async function finish(
   }
 }
 
-// The first post of a channel is looked for by it, when nothing else shows what the server's clock said before.
+// We need this to look for a channel's first post, if nothing else shows what the server's clock said before.
 function clockOf(answer: Answer): { clockAheadMs?: number } {
   const date = instantOf(answer.headers.date)
   return date === null ? {} : { clockAheadMs: date - Date.now() }
@@ -164,7 +164,7 @@ function parsed<T extends z.ZodType>(schema: T, answer: Answer, host: string): z
   throw new ConnectError(`${host} did not complete the connection (status ${answer.status}). Connect again.${said}`)
 }
 
-/** https://docs.joinmastodon.org/methods/instance/; not every server has v2, and some have no limits at all. */
+/** https://docs.joinmastodon.org/methods/instance/. Not every server has v2, and some publish no limits. */
 async function limitsOf(instance: string, outbound: Outbound): Promise<ChannelLimits> {
   return limitsFrom(
     (await instanceOf(`${instance}/api/v2/instance`, outbound)) ??
@@ -174,14 +174,14 @@ async function limitsOf(instance: string, outbound: Outbound): Promise<ChannelLi
 }
 
 /**
- * The limits of a server whose limits are known already; v1 is asked only where there is no v2. Null when it does not say
- * how long a text may be. Throws when it has an error.
+ * Read the limits of a server again. We ask v1 only if there is no v2. Null if the server does not say how long a text
+ * may be. Throws if the server has an error.
  */
 export async function readLimits(instance: string, { outbound, signal }: Asking): Promise<ChannelLimits | null> {
   const newer = await outbound.get(`${instance}/api/v2/instance`, { signal })
   const isOld = newer.status === 404 || newer.status === 410
   const answer = isOld ? await outbound.get(`${instance}/api/v1/instance`, { signal }) : newer
-  if (!answer.ok) throw new Error(`The server answered ${answer.status} instead of its limits.`)
+  if (!answer.ok) throw new Error(`The server answered ${answer.status} when we asked for its limits.`)
   const said = Instance.safeParse(bodyOf(answer))
   if (!said.success) return null
   const { configuration, max_toot_chars } = said.data

@@ -10,12 +10,12 @@ const Metadata = z.object({
   authorization_response_iss_parameter_supported: z.boolean().optional().catch(undefined),
 })
 
-/** What a server says of its OAuth. `issuer`: by which it names itself in an answer; `namesIssuer`: it always does. */
+/** What a server says about its OAuth. `issuer`: its name for itself in answers. `namesIssuer`: all answers have it. */
 export type ServerMetadata = { offersPkce: boolean; issuer: string; namesIssuer: boolean }
 
 /**
- * A server's metadata (RFC 8414). Mastodon has it since 4.3, many others do not. A server is believed what it says of
- * itself alone: an issuer of another origin counts as its own origin (RFC 8414 §3.3).
+ * Read a server's metadata (RFC 8414). Mastodon has it since 4.3, many others do not. We believe a server only about
+ * itself: if the issuer has another origin, we use the server's own origin (RFC 8414 §3.3).
  */
 export async function metadataOf(instance: string, outbound: Outbound): Promise<ServerMetadata> {
   const answer = await outbound.get(`${instance}/.well-known/oauth-authorization-server`)
@@ -30,14 +30,14 @@ export async function metadataOf(instance: string, outbound: Outbound): Promise<
 }
 
 /**
- * The last part of the callback's path for a server: each has a redirect URI of its own, so that no answer of one is taken
- * for another's (RFC 9700 §4.4.2.2). A digest, since servers read an address with a port in its path in different ways.
+ * The last part of the callback's path for a server. Each server has its own redirect URI, so that we can't mistake one
+ * server's answer for another's (RFC 9700 §4.4.2.2). A digest: servers parse a host with a port in a path differently.
  */
 export function serverKey(instance: string): string {
   return createHash('sha256').update(instance).digest('base64url').slice(0, 22)
 }
 
-/** The code in an answer to a flow at `instance`. Throws ConnectError when it is another server's, a refusal or has none. */
+/** The code from the answer of `instance`. Throws ConnectError if another server answered, it refused or there is none. */
 export function codeOf(
   { instance, issuer, namesIssuer }: { instance: string; issuer: string; namesIssuer: boolean },
   { server, code, error, iss }: ConsentAnswer,
@@ -46,13 +46,14 @@ export function codeOf(
   const isIssuer = iss === null ? !namesIssuer : withoutSlash(iss) === withoutSlash(issuer)
   if (server !== serverKey(instance) || !isIssuer)
     throw new ConnectError(`The answer did not come from ${host}. Nothing was connected. Connect again.`)
-  if (error === 'access_denied') throw new ConnectError(`You did not allow it on ${host}.`)
-  if (error) throw new ConnectError(`${host} refused (${error.replace(/\W/g, '').slice(0, 50)}). Connect again.`)
+  if (error === 'access_denied') throw new ConnectError(`You did not approve the connection on ${host}.`)
+  if (error)
+    throw new ConnectError(`${host} refused the connection (${error.replace(/\W/g, '').slice(0, 50)}). Connect again.`)
   if (!code) throw new ConnectError(`${host} sent no code. Connect again.`)
   return code
 }
 
-// Mastodon writes its origin with a slash.
+// Mastodon ends its origin with a slash.
 function withoutSlash(url: string): string {
   return url.replace(/\/$/, '')
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { TextRule } from '../text-length.ts'
 
-const CharactersOfALink = 23 // Mastodon's, of every link and in every version
+const CharactersOfALink = 23 // Mastodon counts each link so, in every version
 
-/** What `/api/v1/instance` and `/api/v2/instance` say of the server's software. */
+/** What `/api/v1/instance` and `/api/v2/instance` say about the server's software. */
 export const Software = {
   version: z.string().optional().catch(undefined), // "4.5.2", "2.7.2 (compatible; Pleroma 2.10.0)"
-  source_url: z.string().optional().catch(undefined), // of the second version only
+  source_url: z.string().optional().catch(undefined), // only v2 has it
 }
 
 type Counting = Pick<TextRule, 'urlsCountAs' | 'shortensUrls'>
@@ -14,8 +14,9 @@ type Counting = Pick<TextRule, 'urlsCountAs' | 'shortensUrls'>
 /**
  * How a server counts links in the length of a text. `reserved` is its `characters_reserved_per_url`.
  *
- * Only Mastodon and its forks count by it. Pleroma and Akkoma say that they count characters, and do. GoToSocial says 25 and
- * counts characters. Of all others (Hollo says 256) nothing is known: a link counts there in full, and at least as `reserved`.
+ * Only Mastodon and its forks count by it. Pleroma and Akkoma say that they count characters, and they do. GoToSocial
+ * says 25, but counts characters. We don't know how others count (Hollo says 256). There, a link counts in full, and at
+ * least as `reserved`.
  */
 export function linkCounting(
   { version = '', source_url = '' }: { version?: string | undefined; source_url?: string | undefined },

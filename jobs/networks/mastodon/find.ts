@@ -7,16 +7,16 @@ import { type Prepared, rivalryWith } from './rivals.ts'
 import { type Match, matchOf, type OwnText, ownText, type ShownText, shownText } from './same-text.ts'
 import { type Dated, type Get, readBack } from './statuses.ts'
 
-const SourcesAtMost = 20 // are asked for in one reading
-const CandidatesAtMost = 40 // are compared with other deliveries: among more that are all contested, none can be told apart
+const SourcesAtMost = 20 // that one reading asks for
+const CandidatesAtMost = 40 // that we compare with other deliveries: if more are contested, we can't tell them apart
 const Source = z.object({ text: z.string() })
 
-/** What was sent, of which `sought` is the delivery. */
+/** What was sent for the delivery `sought`. */
 type Sent = { instance: string; accountId: string; connectedAheadMs: number | null; prepared: Prepared }
 
 /**
- * `parse` reads what was prepared; `get` calls a URL as the account; `refusal` is the verdict on an answer that is no success;
- * `signal` ends the reading.
+ * `parse` reads what was prepared. `get` calls a URL as the account. `refusal` is the verdict on an answer that is not
+ * a success. `signal` ends the reading.
  */
 type Access = {
   parse: (prepared: unknown) => Prepared
@@ -25,14 +25,14 @@ type Access = {
   signal: AbortSignal
 }
 
-/** A status that may be ours, with its source where there is one, and how much it looks ours. */
+/** A status that may be ours, with its source if there is one, and how well it matches ours. */
 type Candidate = { status: Dated; match: Match }
 
 /**
- * Look for a status of ours among the account's own. Of several that are ours by their text, the oldest is meant.
+ * Look for our status among the account's statuses. If several have our text, we take the oldest.
  *
- * One that is like ours without being it, that may be older than ours, or that another delivery may have sent, proves
- * nothing: Unclear. Throws PublishError `unknown` when there can be no reading.
+ * A status proves nothing if its text is only like ours, if it may be older than ours, or if another delivery may have
+ * sent it: Unclear. Throws PublishError `unknown` if we can't read the statuses.
  */
 export async function findStatus(sent: Sent, sought: Sought, access: Access): Promise<Publication | Unclear | null> {
   const { instance, accountId, connectedAheadMs, prepared } = sent
@@ -48,7 +48,7 @@ export async function findStatus(sent: Sent, sought: Sought, access: Access): Pr
   return isComplete ? null : new Unclear(`We can't tell from the clock of ${host} which posts are older than this one.`)
 }
 
-/** The first that can be nobody else's; Unclear when each proves nothing. */
+/** The first that no other delivery can have sent. Unclear if none of them proves anything. */
 async function oursAmong(
   candidates: Candidate[],
   { host, own }: { host: string; own: Prepared },
@@ -72,7 +72,7 @@ async function oursAmong(
   return new Unclear(`We found a post on ${host} that may be this one.`, publicationOf(contested!.status).url)
 }
 
-/** Unless it is another delivery's as well. */
+/** It is ours, unless another delivery may have sent it too. */
 function isSurelyOurs({ match, status }: Candidate): boolean {
   return match === 'same' && status.age === 'younger'
 }
@@ -91,7 +91,7 @@ function stillSending(): PublishError {
   return new PublishError('unknown', message, { code: 'cannot_be_listed' })
 }
 
-// A list of strange statuses is no reason for the process to stand still.
+// A list of strange statuses must not block the process.
 function pauseUntil(signal: AbortSignal): () => Promise<void> {
   return async () => {
     await turn()
@@ -99,7 +99,7 @@ function pauseUntil(signal: AbortSignal): () => Promise<void> {
   }
 }
 
-/** Those that may be ours, the likeliest first. */
+/** The statuses that may be ours, the most likely first. */
 async function candidatesAmong(
   statuses: Dated[],
   { text, media_ids }: Prepared,
@@ -118,11 +118,11 @@ async function candidatesAmong(
   return candidates.sort((a, b) => rankOf(a) - rankOf(b))
 }
 
-/** A status of our text, or like it, with another number of files may be ours; one of another text is not. */
+/** A status with our text, or one like it, may be ours with another number of files. With another text it is not. */
 function matchWithFiles(own: OwnText, shown: ShownText, isOurNumber: boolean): Match {
   const match = matchOf(own, shown)
   if (isOurNumber || match === 'other') return match
-  const isOfFiles = own.squeezed === '' // its number is all that it has
+  const isOfFiles = own.squeezed === '' // we can compare only their number
   return isOfFiles && match === 'like' ? 'other' : 'like'
 }
 
@@ -131,7 +131,7 @@ function rankOf(candidate: Candidate): number {
   return isSurelyOurs(candidate) ? 0 : 1
 }
 
-/** https://docs.joinmastodon.org/methods/statuses/#source. A server that does not have it for one has it for none. */
+/** https://docs.joinmastodon.org/methods/statuses/#source. A server without the source of one status has none. */
 function sourceFrom(instance: string, access: Access): (id: string) => Promise<string | null> {
   let left = SourcesAtMost
   return async (id) => {

@@ -18,7 +18,7 @@ import { mastodonConnecting, readLimits } from './connect.ts'
 import { findStatus } from './find.ts'
 import { mastodonRevoking } from './revoke.ts'
 
-const UploadTimeoutMs = 280_000 // a video takes its time; all of preparing has 5 min
+const UploadTimeoutMs = 280_000 // a video takes long; preparing may take 5 min in total
 const ListBytes = 2 * 1024 * 1024 // 40 statuses of 50 KB, or all 256 of snac2 at 8 KB
 const FirstPollMs = 250
 const LongestPollMs = 5000
@@ -27,9 +27,9 @@ const Credential = z.object({
   instance: z.string(),
   token: z.string(),
   accountId: z.string(),
-  clockAheadMs: z.number().optional(), // of the server's clock before ours, when it was connected
+  clockAheadMs: z.number().optional(), // of ours, when the channel was connected
 })
-// Without `status`: files alone. A text that was frozen as empty counts as none.
+// Without `status`: only files. If an empty text was stored, it counts as none.
 const Prepared = z.object({
   status: z
     .string()
@@ -41,11 +41,11 @@ const Prepared = z.object({
 const Status = z.object({ id: RemoteId, url: WebAddress, uri: WebAddress })
 const Attachment = z.object({ id: RemoteId })
 
-/** Mastodon and what speaks its API. https://docs.joinmastodon.org/methods/statuses/#create */
+/** Mastodon and other servers with its API. https://docs.joinmastodon.org/methods/statuses/#create */
 export const mastodon: Network = {
   name: 'Mastodon',
   serverOf: (remoteAccount) => remoteAccount.slice(0, remoteAccount.lastIndexOf('/')), // host/account id
-  repeatedSend: 'readable', // most servers ignore Idempotency-Key: the account is read first, the key is sent on top
+  repeatedSend: 'readable', // most servers ignore Idempotency-Key: we read the account first, and also send the key
   atOnce: 100,
   verifiedAgainst: 'snac2 2.75',
   connecting: mastodonConnecting,
@@ -56,10 +56,10 @@ export const mastodon: Network = {
   revoking: mastodonRevoking,
 }
 
-// Public whatever the account's own default is: what is not public is missing from what some servers let us read back.
+// Always public, whatever the account's default is: some servers don't list other posts when we read them back.
 async function prepare({ text, media }: Content, _publishKey: string, session: Session): Promise<unknown> {
   const ids: string[] = []
-  for (const file of media) ids.push(await upload(file, session)) // one after another: their order is the post's
+  for (const file of media) ids.push(await upload(file, session)) // one after another, in the order of the post
   return Prepared.parse({ status: text, visibility: 'public', media_ids: ids })
 }
 
@@ -89,7 +89,7 @@ function find(sought: Sought, session: Session): Promise<Publication | Unclear |
   return findStatus(sent, sought, { parse, get, refusal, signal: session.signal })
 }
 
-/** https://docs.joinmastodon.org/methods/media/#v2. v1 is the same, but ends only when the file is processed. */
+/** https://docs.joinmastodon.org/methods/media/#v2. v1 is the same, but answers only when the file is processed. */
 async function upload(file: PostMedia, session: Session): Promise<string> {
   const { instance, token } = Credential.parse(session.credential)
   const { mime: type, bytes, stream: open } = file
@@ -104,7 +104,7 @@ async function upload(file: PostMedia, session: Session): Promise<string> {
   return id
 }
 
-// Ends by itself: the session's signal is the time that preparing may take.
+// This ends: the session's signal aborts it when preparing has taken too long.
 async function processed(id: string, session: Session): Promise<void> {
   const { instance } = Credential.parse(session.credential)
   for (let pauseMs = FirstPollMs; ; pauseMs = Math.min(pauseMs * 2, LongestPollMs)) {
@@ -131,14 +131,14 @@ function failure(answer: Answer, session: Session): PublishError {
   const { token } = Credential.parse(session.credential)
   const host = hostOf(session)
   const reason = reasonIn(bodyOf(answer))
-  // A token whose scope was taken away is answered with 403, not 401.
+  // If a token has lost its scope, the server answers 403, not 401.
   if (answer.status === 403 && /scope/i.test(`${answer.headers['www-authenticate']} ${reason}`)) {
-    return new PublishError('reconnect', `${host} no longer lets this connection post.`, recordOf(answer, [token]))
+    return new PublishError('reconnect', `${host} no longer allows this connection to post.`, recordOf(answer, [token]))
   }
   return failureOf(answer, { network: host, reason, secrets: [token] })
 }
 
-/** What a person knows the server by. */
+/** The server's name for people. */
 function hostOf({ credential }: Session): string {
   return new URL(Credential.parse(credential).instance).host
 }

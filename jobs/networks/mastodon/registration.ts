@@ -3,7 +3,7 @@ import type { Answer, Outbound } from '../../outbound/outbound.ts'
 import { type ConnectAccess, ConnectError } from '../network.ts'
 import { bodyOf, RemoteId } from '../verdict.ts'
 
-/** What we ask for. */
+/** The scopes that we ask for. */
 export const Scopes = 'read:accounts read:statuses write:media write:statuses'
 
 const Secret = z.string().max(4000)
@@ -20,8 +20,8 @@ const Registration = z.object({
 export type Client = Pick<z.infer<typeof Registration>, 'clientId' | 'clientSecret'>
 
 /**
- * Our app at `instance`: the one that is kept, or a new one where there is none, it was made for something else, or the
- * server refuses it. `field` is that of the form. https://docs.joinmastodon.org/methods/apps/#create
+ * Our app at `instance`: the stored one. We register a new one if there is none, if it has another redirect URI or
+ * other scopes, or if the server refuses it. `field` is the form's field. https://docs.joinmastodon.org/methods/apps/#create
  */
 export async function registrationAt(
   instance: string,
@@ -42,8 +42,8 @@ export function isUnknownClient(answer: Answer): boolean {
   return answer.status === 401 || Problem.safeParse(bodyOf(answer)).data?.error === 'invalid_client'
 }
 
-// A consent page shows such a refusal to the person alone, so the token endpoint is asked: for a token of the app itself, that
-// is of no account. A server without this grant says so only to a client that it knows, or leaves it open.
+// A consent page shows such a refusal only to the person. So we ask the token endpoint, for a token of the app itself,
+// without an account. A server without this grant says so only to a client that it knows, or its answer leaves it open.
 async function isRefused(instance: string, { clientId, clientSecret }: Client, outbound: Outbound): Promise<boolean> {
   const grant = { grant_type: 'client_credentials', scope: 'read:statuses' }
   const form = new URLSearchParams({ ...grant, client_id: clientId, client_secret: clientSecret })
@@ -58,7 +58,7 @@ async function register(instance: string, redirectUri: string, field: string, ou
   const elsewhere = answer.headers.location
   if (answer.status >= 300 && answer.status < 400 && elsewhere && URL.canParse(elsewhere, instance)) {
     const there = new URL(elsewhere, instance)
-    throw new ConnectError(`${host} sends us on to ${there.host}. Type ${there.origin} if that is your server.`, {
+    throw new ConnectError(`${host} redirects to ${there.host}. If that is your server, type ${there.origin}.`, {
       field,
     })
   }

@@ -77,7 +77,7 @@ test('a refusal names the server, and uses the flow up', async () => {
   const back = server.consent(await begin(server))
   back.searchParams.delete('code')
   back.searchParams.set('error', 'access_denied')
-  expect(await detailOf(comeBack(back))).toBe(`You did not allow it on ${hostOf(server)}.`)
+  expect(await detailOf(comeBack(back))).toBe(`You did not approve the connection on ${hostOf(server)}.`)
   expect(await detailOf(comeBack(back))).toContain('started too long ago')
   const other = server.consent(await begin(server))
   other.searchParams.delete('code')
