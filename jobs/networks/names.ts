@@ -1,11 +1,11 @@
 const CharactersAtMost = 100
 const ReadAtMost = 5000
 
-// Not seen, but they turn what stands around them, or make two names that look the same: bidirectional controls (UAX 9),
-// what joins or parts words without a width, and the characters of annotations and tags.
+// Invisible, but they reorder the text around them, or make two names look the same: bidirectional controls (UAX 9),
+// joiners and separators without a width, and the characters of annotations and tags.
 const Unseen =
   /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB\u{1D173}-\u{1D17A}\u{E0000}-\u{E007F}]/gu
-const FlagTags = /(?<=\u{1F3F4}[\u{E0020}-\u{E007F}]{0,8})[\u{E0020}-\u{E007F}]/u // Scotland's flag is made of them
+const FlagTags = /(?<=\u{1F3F4}[\u{E0020}-\u{E007F}]{0,8})[\u{E0020}-\u{E007F}]/u // Scotland's flag consists of them
 
 // Joiners are part of an emoji, and of words in scripts whose letters join.
 const Joined =
@@ -15,8 +15,8 @@ const NotSeen = new RegExp(`(?!${FlagTags.source})${Unseen.source}|(?!${Joined.s
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 /**
- * A name that a network gives of an account, as it is kept and shown: one line, without control characters and what is not
- * seen, of at most 100 characters (code points), ending with a whole grapheme. Empty when nothing is left.
+ * The name of an account at a network, as we store and show it: one line, without control and invisible characters. It
+ * has at most 100 characters (code points), and ends with a whole grapheme. Empty if nothing is left.
  */
 export function plainName(name: string): string {
   let plain = ''
@@ -29,7 +29,7 @@ export function plainName(name: string): string {
   return oneLine(plain) // it may end in a joiner now
 }
 
-/** `text` without line breaks, control characters and what is not seen. */
+/** `text` without line breaks, control characters and invisible characters. */
 export function oneLine(text: string): string {
   return text
     .toWellFormed()

@@ -1,36 +1,36 @@
 import type { Recorded } from './network.ts'
 
-// Clocks drift, an answer is under way for a while, and a post is out some time after it was sent.
+// Clocks drift, an answer takes a while to arrive, and a post appears some time after it was sent.
 const ToleranceMs = 5 * 60_000
 
-// Instants that are whole seconds, and clocks that drift.
+// Some instants are whole seconds, and clocks drift.
 const SecondsMs = 10_000
 
 /**
- * What is known of a network's clock around a send: by how much it was ahead of ours before it, and since.
+ * What we know about a network's clock around a send: how far it was ahead of ours before the send, and since then.
  *
- * Instants of the network are compared by it only. `since` is the intent, by our clock.
+ * We compare the network's instants only with this. `since` is the intent, by our clock.
  */
 export type NetworkClock = {
-  /** A post of ours that is recorded, as the network dates it. */
+  /** We saw a recorded post of ours, with the network's date for it. */
   sawRecorded: (theirs: Date, recorded: Recorded) => void
-  /** The `Date` of an answer that came at `ours`. */
+  /** We saw the `Date` of an answer that arrived at `ours`. */
   sawDate: (theirsMs: number | null, ours: Date) => void
-  /** Whether what the network dates so is older than the send, whichever of the clock's errors is true. */
+  /** Whether a post with this date is older than the send, whichever of the clock's errors is true. */
   isBefore: (theirs: Date) => boolean
-  /** Whether it may be older or younger: the clock jumped, or was never seen and does not date it between the send and now. */
+  /** It may be older or younger: the clock jumped, or we never saw it and the date is not between the send and now. */
   isDoubtful: (theirs: Date) => boolean
-  /** The clock was seen before the send and after it: `isBefore` can be relied on. */
+  /** We saw the clock before the send and after it: `isBefore` is reliable. */
   isSettled: () => boolean
-  /** Whether what the network dates so is younger than the send by one of the clock's errors, seconds aside: no tolerance. */
+  /** Whether a post with this date is younger than the send by one of the clock's errors. Only 10 s are tolerated. */
   isAfter: (theirs: Date) => boolean
-  /** As far as it was seen it did not jump by more than the tolerance. */
+  /** As far as we saw the clock, it did not jump by more than the tolerance. */
   isSteady: () => boolean
-  /** A post of its own dated it. A `Date` may be that of a proxy in front, which has a clock of its own. */
+  /** A recorded post showed the server's own clock. A `Date` may come from a proxy in front, with another clock. */
   isItsOwn: () => boolean
 }
 
-/** `connectedAheadMs`: its error when the channel was connected, which counts when no recorded post tells a newer one. */
+/** `connectedAheadMs`: its error when the channel was connected. It counts if no recorded post shows a newer error. */
 export function networkClock(since: Date, connectedAheadMs: number | null): NetworkClock {
   let before: number | null = null
   let newestSentAt = Number.NEGATIVE_INFINITY

@@ -37,7 +37,7 @@ export function serverKey(instance: string): string {
   return createHash('sha256').update(instance).digest('base64url').slice(0, 22)
 }
 
-/** The code from the answer of `instance`. Throws ConnectError if another server answered, it refused or there is none. */
+/** The code in the answer of `instance`. Throws ConnectError if it is another server's, a refusal, or has none. */
 export function codeOf(
   { instance, issuer, namesIssuer }: { instance: string; issuer: string; namesIssuer: boolean },
   { server, code, error, iss }: ConsentAnswer,

@@ -21,7 +21,7 @@ export type Client = Pick<z.infer<typeof Registration>, 'clientId' | 'clientSecr
 
 /**
  * Our app at `instance`: the stored one. We register a new one if there is none, if it has another redirect URI or
- * other scopes, or if the server refuses it. `field` is the form's field. https://docs.joinmastodon.org/methods/apps/#create
+ * other scopes, or if the server refuses it. `field` is the form's. https://docs.joinmastodon.org/methods/apps/#create
  */
 export async function registrationAt(
   instance: string,

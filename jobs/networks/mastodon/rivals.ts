@@ -1,20 +1,20 @@
 import type { Other } from '../network.ts'
 import { isSame, type Match, matchOf, type OwnText, ownText, type ShownText } from './same-text.ts'
 
-/** What was sent, of which a status may be the post. */
-export type Prepared = { text: string; media_ids: string[] } // `text` is empty where files go out alone
+/** What was sent. A status may be its post. */
+export type Prepared = { text: string; media_ids: string[] } // `text` is empty if the post has only files
 
-/** A status, and how it compares with the delivery that is looked for. */
+/** A status, and how it compares with the delivery that we look for. */
 type Compared = { shown: ShownText; files: number; match: Match }
 
-/** Whether another open delivery fits a status as well. under way: one that is being sent, of which more is known soon. */
+/** Whether another open delivery fits a status too. under way: one that is being sent; we will know more soon. */
 export type Rivalry = 'none' | 'open' | 'under way'
 
 /**
- * Compare statuses with the other open deliveries of the channel; null: there are too many of them to be told apart.
+ * Compare statuses with the other open deliveries of the channel. `others` is null if there are too many to compare.
  *
- * Each distinct text is made ready once. With `isContested` only those that are under way are compared: it is known already that
- * the status proves nothing. `pause` is waited for between steps.
+ * We prepare each distinct text once. With `isContested` we compare only deliveries that are being sent: we know
+ * already that the status proves nothing. We await `pause` between steps.
  */
 export function rivalryWith(
   others: Other[] | null,

@@ -1,32 +1,32 @@
 import { type Shown, visibleTexts } from '../visible-text.ts'
 
-/** How a status compares with a text of ours: it is the text, it may be, or it is another one. */
+/** How a status compares with our text: it is our text, it may be, or it is another one. */
 export type Match = 'same' | 'like' | 'other'
 
-/** From this share of common trigrams on, a text is like another (Dice's coefficient, 0 to 1). */
+/** A text is like another if they share at least this part of their trigrams (Dice's coefficient, 0 to 1). */
 const LikeFrom = 0.4
 
-const MarkdownCharactersAtMost = 10_000 // longer texts are compared as they are
+const MarkdownCharactersAtMost = 10_000 // we don't compare longer texts as Markdown
 const Dear = 'table' // 2,000 characters can make 65,536 cells
 const ComparedCharactersAtMost = 20_000
 
-// More than any server makes of a text: what is longer is another one.
+// No server makes more of a text. If a status is longer, it is another text.
 const MarkupAtMost = 20_000
 const MarkupPerCharacter = 20
 
-/** A text of ours in every form that a server may show it in. */
+/** Our text in every form in which a server may show it. */
 export type OwnText = { squeezed: string; forms: string[]; trigrams: Trigrams[] }
 
-/** What a status shows, ready to be compared with any number of texts: its source, or all that a reader may see of its HTML. */
+/** What a status shows, ready to compare with many texts: its source, or all that a reader may see of its HTML. */
 export type ShownText = { isSource: boolean; isOnlyLinks: boolean; squeezed: string[]; cores: string[] }
 
 type Trigrams = { counts: Map<string, number>; total: number }
 
-/** Make a text of ours ready to be compared: plain, as HTML, and as what Markdown makes of it. */
+/** Prepare our text for comparing: plain, as HTML, and as Markdown. */
 export async function ownText(text: string): Promise<OwnText> {
   const shown = [text, ...visibleTexts(text, everyWay)]
   if (text.length <= MarkdownCharactersAtMost) {
-    const { default: Markdown } = await import('markdown-it') // only where a post is looked for
+    const { default: Markdown } = await import('markdown-it') // only when we look for a post
     for (const html of [false, true]) {
       shown.push(...visibleTexts(new Markdown({ html, linkify: true }).disable(Dear).render(text), everyWay))
     }
@@ -44,11 +44,11 @@ const everyWay: Shown[] = [
 const NoLinks: Shown = { links: 'nothing', pictures: true }
 
 /**
- * What a status shows: its source where the server gives it, else what a reader sees of its HTML. Of HTML no more is read than
- * any server makes of a text of `length` characters.
+ * What a status shows: its source if the server gives it, else what a reader sees of its HTML. We read no more HTML
+ * than any server makes of a text of `length` characters.
  *
- * Servers turn Markdown, smileys and quotes into markup of their own and resolve mentions, so of what is seen only
- * letters, digits and pictures count, and of a mention the name without its host.
+ * Servers turn Markdown, smileys and quotes into their own markup, and resolve mentions. So only letters, digits and
+ * pictures count, and only the name of a mention, without its host.
  */
 export function shownText(status: { text?: string | null | undefined; content: string }, length: number): ShownText {
   const html = status.content.slice(0, MarkupAtMost + length * MarkupPerCharacter)
@@ -62,22 +62,22 @@ export function shownText(status: { text?: string | null | undefined; content: s
   }
 }
 
-/** How what a status shows compares with a text of ours. Of files alone some servers make links to them as the text. */
+/** Compare what a status shows with our text. If a post has only files, some servers show links to them as its text. */
 export function matchOf(own: OwnText, shown: ShownText): Match {
   if (isSame(own, shown)) return 'same'
   if (own.squeezed === '' && shown.isOnlyLinks) return 'like'
   return shown.cores.some((core) => isLike(own, core)) ? 'like' : 'other'
 }
 
-/** Whether it is the text: by far cheaper than to ask how like it is. */
+/** Whether it is our text. This is much cheaper than to measure how similar it is. */
 export function isSame(own: OwnText, { isSource, squeezed, cores }: ShownText): boolean {
   if (squeezed.includes(own.squeezed)) return true
   return !isSource && cores.some((core) => core !== '' && own.forms.includes(core))
 }
 
 function isLike(own: OwnText, core: string): boolean {
-  if (core === '') return own.forms.includes('') // nothing but signs, both of them: too little to tell them apart
-  if (own.forms.every(({ length }) => core.length > (length + 2) * (2 / LikeFrom))) return false // it cannot be: not counted
+  if (core === '') return own.forms.includes('') // neither has letters or digits: we can't tell them apart
+  if (own.forms.every(({ length }) => core.length > (length + 2) * (2 / LikeFrom))) return false // far too long
   const theirs = trigramsOf(core)
   return own.trigrams.some((ours) => likeness(ours, theirs) >= LikeFrom)
 }
@@ -92,7 +92,7 @@ function coreOf(text: string): string {
     .replace(/[^\p{L}\p{M}\p{N}\p{So}]+/gu, '')
 }
 
-// A link may come back with its letters escaped.
+// A server may return a link with escaped letters.
 function decoded(text: string): string {
   return text.replace(/(?:%[\da-f]{2})+/gi, (escaped) => {
     try {
@@ -103,7 +103,7 @@ function decoded(text: string): string {
   })
 }
 
-// The ends count as signs of their own, so that a text of one letter has trigrams too.
+// The ends count as characters, so that a text of one letter has trigrams too.
 function trigramsOf(core: string): Trigrams {
   const signs = ['', '', ...core, '', '']
   const counts = new Map<string, number>()

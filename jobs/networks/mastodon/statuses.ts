@@ -4,20 +4,20 @@ import { PublishError, type Sought } from '../network.ts'
 import { type NetworkClock, networkClock } from '../network-clock.ts'
 import { instantOf, RemoteId, readAs, WebAddress } from '../verdict.ts'
 
-const PageSize = 40 // the most that Mastodon gives
+const PageSize = 40 // Mastodon's maximum
 const MostPages = 100
-const MostOfAPage = 400 // what a server gives beyond that is asked for again
+const MostOfAPage = 400 // we drop the rest of a longer page, and ask for it again
 const MostBytes = 40 * 1024 * 1024 // of all pages
 
-// snac2 answers its 256 newest whatever `limit` and `max_id` ask for: as many as this may be a list that was cut off. So may
-// a page that is full, and comes again instead of the next.
+// snac2 ignores `limit` and `max_id` and returns its 256 newest statuses: a list of this length may be cut off. So may
+// a full page that comes again instead of the next one.
 const PerhapsCutOff = 200
 
 const Status = z.object({
   id: RemoteId,
   created_at: z.coerce.date(),
   content: z.string(),
-  text: z.string().nullish(), // the source, where a server gives it (GoToSocial, snac2)
+  text: z.string().nullish(), // the source, if the server gives it (GoToSocial, snac2)
   url: WebAddress,
   uri: WebAddress,
   reblog: z.unknown(),
@@ -26,26 +26,26 @@ const Status = z.object({
 const Statuses = z.preprocess((list) => (Array.isArray(list) ? list.slice(0, MostOfAPage) : list), z.array(Status))
 export type Status = z.infer<typeof Status>
 
-/** Calls a URL as the account; throws PublishError when it is refused. */
+/** Calls a URL as the account. Throws PublishError if the server refuses. */
 export type Get = (url: string) => Promise<Answer>
 
 /**
- * What an account shows, newest first, without what is recorded for other deliveries and what is surely older than the send.
- * `isComplete`: what is not among it is not there.
+ * The statuses of an account, newest first. Left out: those recorded for other deliveries, and those surely older than
+ * the send. `isComplete`: a status that is not in this list does not exist.
  */
 export type Read = { statuses: Dated[]; isComplete: boolean }
 
-/** doubtful: it may be older than the send, the server's clock or list says so · older: unless only a proxy's clock was seen. */
+/** doubtful: may be older than the send by the server's clock or list · older: unless we saw only a proxy's clock. */
 export type Dated = Status & { age: 'younger' | 'doubtful' | 'older' }
 
 type Place = { url: string; connectedAheadMs: number | null }
 type Seen = { status: Status; isRecorded: boolean; isBehindRecorded: boolean }
 
 /**
- * Read an account's statuses back to before a send: to one that was recorded before it, or, without one, as far as the
- * network's clock demands. https://docs.joinmastodon.org/methods/accounts/#statuses
+ * Read an account's statuses back to before a send: to one that was recorded before it. If there is none, the network's
+ * clock decides how far. https://docs.joinmastodon.org/methods/accounts/#statuses
  *
- * Throws PublishError `unknown` when the server does not show enough of them.
+ * Throws PublishError `unknown` if the server does not show enough of them.
  */
 export async function readBack({ url, connectedAheadMs }: Place, sought: Sought, get: Get): Promise<Read> {
   const clock = networkClock(sought.since, connectedAheadMs)
@@ -96,8 +96,8 @@ function readOf(seen: Map<string, Seen>, clock: NetworkClock, isComplete: boolea
   return { statuses: dated, isComplete }
 }
 
-// Ids are made from the clock: after it was set back, what is younger is listed behind what is older. So a place in the list
-// proves nothing; it only makes doubtful what the clock does not date after the send.
+// Servers make ids from their clock. After it was set back, they list newer statuses behind older ones. So the position
+// in the list proves nothing. It only makes a status doubtful, if the clock does not date it after the send.
 function ageOf({ status: { created_at: at }, isBehindRecorded }: Seen, clock: NetworkClock): Dated['age'] {
   if (clock.isSettled() && clock.isBefore(at)) return 'older'
   return clock.isDoubtful(at) || (isBehindRecorded && !clock.isAfter(at)) ? 'doubtful' : 'younger'
