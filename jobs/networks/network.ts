@@ -1,10 +1,10 @@
 import type { ChannelLimits } from '../../db/schema/channels.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 
-/** What a network keeps to act for one account; sealed in `channels.credential` as JSON. Its shape is the network's own. */
+/** What a network needs to act for one account. Sealed as JSON in `channels.credential`. Each network has its form. */
 export type Credential = Record<string, unknown>
 
-/** A file to go out with a post. */
+/** A file of a post. */
 export type PostMedia = {
   mime: string
   bytes: number
@@ -17,23 +17,23 @@ export type PostMedia = {
   stream: () => Promise<AsyncIterable<Uint8Array>>
 }
 
-/** What is to be published, as the person wrote it. */
+/** What we publish, as the person wrote it. */
 export type Content = { text: string; media: PostMedia[] }
 
-/** What a network is given to act for a channel. */
+/** What a network gets to act for a channel. */
 export type Session = {
   organisationId: string
   channelId: string
   remoteAccount: string
   credential: Credential
-  outbound: Outbound // checks every address; in `send` it also keeps the deadline of the first byte
+  outbound: Outbound // checks every address; in `send` it also enforces the deadline of the first byte
   signal: AbortSignal
 }
 
-/** A publication, as its network names it. `remoteId` null: the network gives none. `reply` goes to the attempt's record. */
+/** A post as its network names it. `remoteId` null: the network gives none. The attempt's record keeps `reply`. */
 export type Publication = { remoteId: string | null; url: string | null; status?: number | null; reply?: string | null }
 
-/** A delivery that may be out, and what the ledger knows that helps to tell. All instants are by the ledger's clock. */
+/** A delivery that may be published, and what the ledger knows about it. All instants are by the ledger's clock. */
 export type Sought = {
   publishKey: string
   prepared: unknown
@@ -41,17 +41,17 @@ export type Sought = {
   now: () => Date
   /** Which of these remote ids are recorded for other deliveries of the channel: they are not ours. */
   recorded: (remoteIds: string[]) => Promise<Map<string, Recorded>>
-  /** The channel's other deliveries whose outcome is open. What is not recorded may be any of theirs. Null: there are too many. */
+  /** The channel's other deliveries with an open outcome. What is not recorded may be theirs. Null: too many. */
   others: () => Promise<Other[] | null>
 }
 
-/** A post of the same channel that is recorded: when it was sent, and when that was known. */
+/** A recorded post of the same channel: when it was sent, and when we learned that. */
 export type Recorded = { sentAt: Date; recordedAt: Date }
 
 /** `isUnderWay`: it is being sent right now, and we will know more soon. */
 export type Other = { prepared: unknown; isUnderWay: boolean }
 
-/** A complete reading that neither shows the post nor proves that it is absent. `url` is of a post that it may be. */
+/** A complete reading that neither shows the post nor proves that it is absent. `url` is a post that may be it. */
 export class Unclear {
   readonly message: string
   readonly url: string | null
@@ -72,7 +72,7 @@ export type ConnectedAccount = {
   credential: Credential
 }
 
-/** The apps that an organisation is registered as at servers of a network, by their origin. Kept sealed; must survive JSON. */
+/** The apps that an organisation registered at servers of a network, by origin. Stored sealed; must survive JSON. */
 export type Registrations = {
   of: (server: string) => Promise<unknown> // null: none
   keep: (server: string, registration: unknown) => Promise<void>
@@ -82,23 +82,23 @@ export type Registrations = {
 /** What connecting may use. */
 export type ConnectAccess = { outbound: Outbound; registrations: Registrations }
 
-/** A way to a consent page: `redirectUri` is ours, and a network may add a part that tells its servers apart. */
+/** A request to a consent page. `redirectUri` is ours. A network may add a part that tells its servers apart. */
 export type ConsentRequest = { redirectUri: string; state: string }
 
 /**
- * What a consent page sent back (RFC 6749 §4.1.2, RFC 9207 §2): `server` is what follows `redirectUri` in the path of the
- * callback, the rest is its query. Null: it was not there.
+ * What a consent page sent back (RFC 6749 §4.1.2, RFC 9207 §2): `server` is the part after `redirectUri` in the
+ * callback's path, the rest is its query. Null: it was missing.
  */
 export type ConsentAnswer = Record<'server' | 'code' | 'error' | 'iss', string | null>
 
 /**
- * How a channel of a network comes to be. `form`: what the person types is enough. `redirect`: they go to the network's
- * consent page and come back with a code; `kept` (sealed meanwhile, must survive JSON) is what `begin` wants to know again,
- * and `finish` must refuse an answer that did not come from the server that was asked. `remoteAccount` is that of a channel
- * to be reconnected, for a network that has no accounts but those it makes. All throw ConnectError.
+ * How a channel of a network is connected. `form`: what the person types is enough. `redirect`: they go to the
+ * network's consent page and come back with a code. `kept` (sealed meanwhile, must survive JSON) goes from `begin` to
+ * `finish`. `finish` must refuse an answer that did not come from the server that we asked. `remoteAccount` is given when
+ * we reconnect a channel; only a network that makes its own accounts needs it. All throw ConnectError.
  */
 export type Connecting = {
-  /** What need not be typed again of a channel: fields of the form. `servers`: at which the organisation has registered. */
+  /** The fields of the form that we know for a channel. `servers`: where the organisation has registered. */
   known?: (
     channel: { credential: Credential | null; remoteAccount: string },
     servers: string[],
@@ -119,7 +119,7 @@ export type Connecting = {
     }
 )
 
-/** Thrown while connecting: a sentence for the person, and the field of the form that it belongs to, if one. */
+/** Thrown while connecting: a sentence for the person, and the field of the form that it belongs to, if any. */
 export class ConnectError extends Error {
   readonly field: string | null
   constructor(message: string, { field = null, cause }: { field?: string | null; cause?: unknown } = {}) {
@@ -131,34 +131,37 @@ export class ConnectError extends Error {
 /**
  * What a second send of the same publication does.
  * keyed: nothing, the same key is the same post · two-step: a container, then its publication ·
- * readable: a second post, but the account's posts can be listed · blind: a second post, and nothing can be known.
+ * readable: a second post, but the account's posts can be listed · blind: a second post, and we can't check.
  */
 export type RepeatedSend = 'keyed' | 'two-step' | 'readable' | 'blind'
 
-/** One social network: everything that the rest of the product knows of it. The contract is in docs/networks.md. */
+/** One social network: everything that the rest of the product knows about it. The contract is in docs/networks.md. */
 export type Network = {
   name: string
-  /** What people call the server of an account, in sentences. Absent: `name`, as there is one server for all. */
+  /** The name of an account's server, for sentences. Absent: `name`, because all accounts have the same server. */
   serverOf?: (remoteAccount: string) => string
   repeatedSend: RepeatedSend
-  /** How many may be claimed or sent at once by all workers together, unless the operator says otherwise. Absent: as many as they can. */
+  /** How many all workers together may claim or send at once. The operator can set another number. Absent: no limit. */
   atOnce?: number
-  /** How long after a send its post may still appear: between two readings that prove it absent. 60,000 ms unless known. */
+  /** How long after a send its post may still appear: between two readings that prove it absent. Default: 60,000 ms. */
   settlesWithinMs?: number
-  /** The real server or the contract that this file was proved against, as the README's table shows it. */
+  /** The real server or the contract that we verified this file against, as the README's table shows it. */
   verifiedAgainst: string
   connecting: Connecting
-  /** The channel's own page, where it is ours to make and so known only once the channel has an id. */
+  /** The channel's own page, if we make it ourselves. We know it only when the channel has an id. */
   pageOf?: (channelId: string) => string
-  /** The publish key of a new delivery, where the network wants a form of its own (Bluesky: a TID). A UUIDv7 otherwise. */
+  /** The publish key of a new delivery, if the network needs its own format (Bluesky: a TID). Otherwise a UUIDv7. */
   mintPublishKey?: () => string
-  /** Media up, text and facets made: all that may be slow or fail harmlessly. The answer must survive JSON. Nothing is public yet. */
+  /**
+   * Upload media, make text and facets: all that may be slow or fail without harm. The result must survive JSON.
+   * Nothing is public yet.
+   */
   prepare: (content: Content, publishKey: string, session: Session) => Promise<unknown>
-  /** One HTTP call that makes it public. Throws PublishError; any other error is "unknown" once a byte may have left. */
+  /** One HTTP call that makes it public. Throws PublishError. Other errors are "unknown" once a byte may have left. */
   send: (delivery: { publishKey: string; prepared: unknown }, session: Session) => Promise<Publication>
-  /** readable, two-step: look for the post among the account's own. Null only after a complete reading that proves it absent. */
+  /** readable, two-step: look for the post in the account. Null only after a complete reading that proves it absent. */
   find?: (sought: Sought, session: Session) => Promise<Publication | Unclear | null>
-  /** What the channel's account takes now, where the network says so; null where it says nothing. Throws when it cannot be asked. */
+  /** What the channel's account accepts now. Null if the network doesn't say. Throws if we can't ask. */
   limits?: (session: Session) => Promise<ChannelLimits | null>
   /** A new credential for one that was refused; throws PublishError `reconnect` when we can't get one. */
   refresh?: (credential: Credential, session: Omit<Session, 'credential'>) => Promise<Credential>
@@ -167,7 +170,7 @@ export type Network = {
 }
 
 /**
- * `isSame`: revoking one of the two revokes the other. `revoke` returns when the credential is revoked, also if it was long
+ * `isSame`: revoking one of the two revokes the other. `revoke` returns if the credential is revoked, even if it was
  * before. It throws PublishError `refused` if it never will be; other errors may pass. The message names the server.
  */
 export type Revoking = {
@@ -175,17 +178,17 @@ export type Revoking = {
   revoke: (credential: Credential, access: Pick<Session, 'outbound' | 'signal'>) => Promise<void>
 }
 
-/** What people call the server that an account is on, in a sentence: `social.example`, or `Bluesky`. */
+/** The name of an account's server, for sentences: `social.example`, or `Bluesky`. */
 export function serverName({ name, serverOf }: Network, remoteAccount: string): string {
   return serverOf?.(remoteAccount) ?? name
 }
 
-/** The name of the server of an uncertain delivery's account; null where this worker does not know the network. */
+/** The name of the server of an uncertain delivery's account; null if this worker does not know the network. */
 export function serverOf({ remoteAccount }: { remoteAccount: string }, network: Network | undefined): string | null {
   return network ? serverName(network, remoteAccount) : null
 }
 
-/** The result of a failed attempt, in the four words of docs/networks.md. */
+/** The result of a failed attempt: the four verdicts of docs/networks.md. */
 export type Verdict = 'later' | 'refused' | 'reconnect' | 'unknown'
 
 /** Thrown by a network: the verdict, the sentence that the person reads, and what they can do. */
@@ -198,7 +201,7 @@ export class PublishError extends Error {
   readonly reply: string | null
 
   /**
-   * `code` is stable and snake_case; `retryAt` is the network's own word on when to come back (a 429: pauses the channel);
+   * `code` is stable and snake_case. `retryAt` is when the network allows the next call (a 429: pauses the channel).
    * `status` and `reply` are what it answered, for the attempt's record.
    */
   constructor(
@@ -226,10 +229,10 @@ export class PublishError extends Error {
     this.nextStep =
       more.nextStep ??
       {
-        later: 'It is tried again by itself.',
-        refused: 'Make a new post that it takes and cancel this one, or retry once the reason is gone.',
+        later: "We'll retry automatically.",
+        refused: 'Retry when the cause is fixed. Or cancel this post and create one that the network accepts.',
         reconnect: 'Reconnect the channel.',
-        unknown: 'We are looking whether it is there.',
+        unknown: "We're checking if your post went out.",
       }[verdict]
     this.retryAt = more.retryAt ?? null
     this.status = more.status ?? null

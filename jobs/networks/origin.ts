@@ -8,7 +8,7 @@ const LongestAddress = 2000
 /**
  * The origin of a server as a person types it: `social.example`, `https://social.example/@ada`, `@ada@social.example`.
  *
- * http is kept only where no public server can be meant; whether such an address is called at all is for outbound.ts.
+ * We keep http only if the name can't be a public server's. outbound.ts decides if we call such an address at all.
  * Throws ConnectError on `field`.
  */
 export function originOf(typed: string, field: string): string {
@@ -17,14 +17,14 @@ export function originOf(typed: string, field: string): string {
   if (!URL.canParse(withScheme)) throw new ConnectError('Type an address such as social.example.', { field })
   const url = new URL(withScheme)
   if (url.protocol === 'http:' && !isPrivateName(url.hostname)) {
-    throw new ConnectError(`Type https://${url.host}: a connection that is not encrypted would show the credentials.`, {
+    throw new ConnectError(`Type https://${url.host}. Without encryption, others could read your credentials.`, {
       field,
     })
   }
   return url.origin
 }
 
-/** What a step of connecting could not reach becomes a ConnectError on `field`. */
+/** Run a step of connecting. If it can't reach the server, it throws ConnectError on `field`. */
 export async function reaching<T>(origin: string, field: string | null, step: () => Promise<T>): Promise<T> {
   try {
     return await step()

@@ -1,21 +1,21 @@
 import { plainReason } from './verdict.ts'
 
 const SentencesAtMost = 4
-const MembersAtMost = 5 // of a list, or of an object whose members are not known
+const MembersAtMost = 5 // of a list, or of an object with unknown members
 const DeepestReason = 6
 const LongestEncoded = 3000
-// What is read at most, whatever a hostile server sends
+// We read at most this much, whatever a hostile server sends
 const ValuesAtMost = 200
 const CharactersAtMost = 20_000
 
-// Where servers put their reason, the most telling first.
+// The fields in which servers put their reason, the most useful first.
 const Telling = ['error', 'message', 'detail', 'title', 'errors', 'details', 'description', 'reason', 'issues', 'msg']
 
 /**
- * A network's own reason in the JSON of a refusal, as one plain line of at most 300 characters; null when it gives none.
+ * A network's own reason in the JSON of a refusal, as one plain line of at most 300 characters. Null if it gives none.
  *
- * Mastodon writes a string as `error` (RFC 6749 §5.2: beside `error_description`); others write an object or a list there
- * (Hollo: what its schema found), or JSON in a string, or name the field (`{"errors":{"status":["is too long"]}}`).
+ * Mastodon sends a string as `error` (RFC 6749 §5.2: with `error_description`). Others send an object or a list there
+ * (Hollo: what its schema found), or JSON in a string, or the field's name (`{"errors":{"status":["is too long"]}}`).
  */
 export function reasonIn(body: unknown): string | null {
   const described = field(body, 'error_description')
@@ -52,7 +52,7 @@ function* sentencesOf(object: object, budget: Budget, depth: number): Generator<
 function* fieldsOf(object: object, budget: Budget, depth: number): Generator<string> {
   let left = MembersAtMost
   for (const name in object) {
-    if (Telling.includes(name)) continue // read already: it gave nothing
+    if (Telling.includes(name)) continue // we have read it: it gave nothing
     if (left-- === 0) return
     const sentences = take(SentencesAtMost, sentencesIn(field(object, name), budget, depth + 1))
     if (sentences.length > 0) yield `${name}: ${sentences.join(', ')}`

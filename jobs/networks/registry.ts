@@ -4,7 +4,7 @@ import { feed } from './feed/feed.ts'
 import { mastodon } from './mastodon/mastodon.ts'
 import type { Network } from './network.ts'
 
-/** By the name that a channel's row carries. */
+/** The networks by the name in a channel's row. */
 export type Networks = Record<string, Network>
 
 /** Every network that this installation offers. `appUrl` and `plcUrl` are origins. */

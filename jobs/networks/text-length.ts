@@ -1,12 +1,12 @@
 import { possibleLinks } from './links.ts'
 
-/** How one network counts the length of a text. Pure: the composer's counter and the rule are this one piece. */
+/** How one network counts the length of a text. Pure: the composer's counter and the check share it. */
 export type TextRule = {
   textLength: number
   textUnit: 'characters' | 'graphemes'
-  textBytes?: number | undefined // a second bound, in UTF-8 bytes
-  urlsCountAs?: number | undefined // a link counts as at least so many
-  shortensUrls?: boolean | undefined // and as no more, however long it is: the server is known to count so
+  textBytes?: number | undefined // a second limit, in UTF-8 bytes
+  urlsCountAs?: number | undefined // a link counts as at least this many
+  shortensUrls?: boolean | undefined // and as no more, however long it is: we know that the server counts so
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
@@ -14,8 +14,8 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 /**
  * The length of `text` in the rule's own unit: code points (Mastodon) or grapheme clusters (Bluesky).
  *
- * No server of this kind counts more. So a link is shortened only where it surely is one. For a server that we don't know
- * (`urlsCountAs` without `shortensUrls`) UTF-16 units count, since some count them (Iceshrimp.NET).
+ * No server of this kind counts more. So we shorten a link only if it certainly is one. For a server that we don't know
+ * (`urlsCountAs` without `shortensUrls`) we count UTF-16 units, because some servers do (Iceshrimp.NET).
  */
 export function lengthOf(rule: TextRule, text: string): number {
   const { urlsCountAs, shortensUrls = false } = rule
@@ -28,7 +28,7 @@ export function lengthOf(rule: TextRule, text: string): number {
   }, whole)
 }
 
-/** By how much `text` is too long, in the rule's unit or in bytes, whichever is broken; null when it fits. */
+/** By how much `text` is too long, in the rule's unit or in bytes, whichever limit it breaks. Null if it fits. */
 export function excessOf(
   rule: TextRule,
   text: string,

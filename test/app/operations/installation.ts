@@ -41,7 +41,7 @@ export async function troubles(db: Db, secretKey: Buffer) {
   const waiting = await stuck(paused, 600_000)
   await db.execute(sql`
     update deliveries set attempt_no = 3, next_attempt_at = now() + interval '20 minutes',
-      error = ${error('The server could not be reached.', 'It is tried again by itself.')} where id = ${waiting}`)
+      error = ${error('The server could not be reached.', "We'll retry automatically.")} where id = ${waiting}`)
   const held = await stuck(broken, 7_200_000)
   await db.execute(sql`
     update deliveries set state = 'held',
@@ -55,7 +55,7 @@ export async function troubles(db: Db, secretKey: Buffer) {
   const uncertain = await stuck(await channel('bluesky', 'charles.example.org'), 60_000)
   await db.execute(sql`
     update deliveries set state = 'uncertain', maybe_out = true, prepared = '{}', attempt_no = 1,
-      look_at = now() + interval '1 hour', error = ${error('It took too long.', 'We are looking whether it is there.')}
+      look_at = now() + interval '1 hour', error = ${error('It took too long.', "We're checking if your post went out.")}
     where id = ${uncertain}`)
   const suspect = await stuck(paused, 3_000_000)
   await db.execute(sql`
