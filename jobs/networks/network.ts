@@ -51,7 +51,7 @@ export type Recorded = { sentAt: Date; recordedAt: Date }
 /** `isUnderWay`: it is being sent right now, and we will know more soon. */
 export type Other = { prepared: unknown; isUnderWay: boolean }
 
-/** A complete reading that neither shows the post nor proves that it is absent. `url` is a post that may be it. */
+/** A complete reading that neither shows the post nor proves that it is absent. `url` is a post that may be ours. */
 export class Unclear {
   readonly message: string
   readonly url: string | null
@@ -94,7 +94,7 @@ export type ConsentAnswer = Record<'server' | 'code' | 'error' | 'iss', string |
 /**
  * How a channel of a network is connected. `form`: what the person types is enough. `redirect`: they go to the
  * network's consent page and come back with a code. `kept` (sealed meanwhile, must survive JSON) goes from `begin` to
- * `finish`. `finish` must refuse an answer that did not come from the server that we asked. `remoteAccount` is given when
+ * `finish`. `finish` must refuse an answer that did not come from the server that we asked. `remoteAccount` is set if
  * we reconnect a channel; only a network that makes its own accounts needs it. All throw ConnectError.
  */
 export type Connecting = {

@@ -7,18 +7,18 @@ const ReplyLength = 2000
 const ReasonLength = 300
 const AddressLength = 2000
 const LongestWaitMs = 7 * 24 * 3_600_000
-const FirstOfMilliseconds = 1e11 // since 1970: in 1973, while as many seconds are in 5138
-const LongestSentence = 10 * ReasonLength // of a network, with its markup
+const FirstOfMilliseconds = 1e11 // since 1970: in 1973; as seconds, it would be in 5138
+const LongestSentence = 10 * ReasonLength // from a network, with its markup
 const DeepestJson = 64
 const [Quote, Backslash, OpenArray, CloseArray, OpenObject, CloseObject] = Buffer.from('"\\[]{}')
 
-// 4xx that say nothing about whether the request was carried out: too slow, in conflict with its own twin, too early.
+// 4xx that don't say if the request was carried out: too slow, in conflict with a copy of itself, too early.
 const SilentStatuses = new Set([408, 409, 425])
 
 /**
- * The verdict on an answer that is no success, as far as HTTP alone decides it.
+ * The verdict on an answer that is not a success, as far as HTTP alone decides it.
  *
- * `reason` is the network's own sentence, if it gave one; `secrets` are taken out of what is kept.
+ * `reason` is the network's own sentence, if it gave one; we remove `secrets` from what we store.
  */
 export function failureOf(
   answer: Answer,
@@ -29,7 +29,7 @@ export function failureOf(
   if (status === 401) return new PublishError('reconnect', `${network} no longer accepts this connection.`, kept)
   if (status === 429) {
     const retryAt = retryAtOf(answer.headers)
-    return new PublishError('later', `${network} asks to wait.`, { ...kept, retryAt, code: 'rate_limited' })
+    return new PublishError('later', `${network} asked us to wait.`, { ...kept, retryAt, code: 'rate_limited' })
   }
   if (status < 400 || status > 499 || SilentStatuses.has(status)) {
     return new PublishError('unknown', `${network} answered ${status}.`, kept)
@@ -38,7 +38,7 @@ export function failureOf(
   return new PublishError('refused', `${network} refused this post ${said}`, kept)
 }
 
-/** The body of a success. Throws PublishError `unknown` when it is not what `schema` describes: it may be out all the same. */
+/** The body of a success. Throws PublishError `unknown` if it doesn't match `schema`: the post may be published. */
 export function readAs<T extends z.ZodType>(
   schema: T,
   answer: Answer,
@@ -46,15 +46,15 @@ export function readAs<T extends z.ZodType>(
 ): z.infer<T> {
   const parsed = schema.safeParse(bodyOf(answer))
   if (parsed.success) return parsed.data
-  throw new PublishError('unknown', `${network} answered something that cannot be read.`, {
+  throw new PublishError('unknown', `${network} sent an answer that we can't read.`, {
     ...recordOf(answer, secrets),
     cause: parsed.error,
   })
 }
 
 /**
- * An address that a network gives of something of its own: http or https, made well-formed. Anything else counts as
- * absent (null): it becomes a link on our pages, where `javascript:` would run.
+ * A URL that a network gives for something: http or https, made well-formed. Anything else counts as absent (null),
+ * because the URL becomes a link on our pages, where `javascript:` would run.
  */
 export const WebAddress = z
   .string()
@@ -65,12 +65,12 @@ export const WebAddress = z
     return url && /^https?:$/.test(url.protocol) && url.href.length <= AddressLength ? url.href : null
   })
 
-/** What a network calls something of its own. It is kept and found by: it is not endless. */
+/** A network's own id for something. We store it and search by it, so its length is limited. */
 export const RemoteId = z.string().min(1).max(500)
 
-/** The JSON of an answer; undefined when it is none, or nested deeper than anything that we read. */
+/** The JSON of an answer. Undefined if it is not JSON, or nested deeper than anything that we read. */
 export function bodyOf(answer: Answer): unknown {
-  if (isDeep(answer.body)) return undefined // a million brackets cost a hundred times what they cost to look at
+  if (isDeep(answer.body)) return undefined // parsing a million brackets costs a hundred times more than counting them
   try {
     return answer.json()
   } catch {
@@ -96,17 +96,17 @@ function endOfString(body: Uint8Array, start: number): number {
   return i
 }
 
-/** What is kept of an answer in the attempt's record. */
+/** What we store of an answer in the attempt's record. */
 export function recordOf(answer: Answer, secrets: string[]): { status: number; reply: string } {
   return { status: answer.status, reply: withoutSecrets(answer.text(), secrets).slice(0, ReplyLength) }
 }
 
-/** A network's own sentence as it may be shown: plain, one line, not endless. */
+/** A network's own sentence as we may show it: plain, one line, of limited length. */
 export function plainReason(reason: string): string {
   return oneLine(withoutTags(reason.slice(0, LongestSentence))).slice(0, ReasonLength)
 }
 
-// Not by `<[^>]*>`: of tags that never end, it reads the rest anew at each.
+// Not by `<[^>]*>`: if tags never end, it reads the rest again at each of them.
 function withoutTags(text: string): string {
   let kept = ''
   for (let from = 0; ; ) {
@@ -119,14 +119,14 @@ function withoutTags(text: string): string {
 }
 
 /**
- * When a network that answered 429 wants to be asked again: `Retry-After` (RFC 9110 §10.2.3), else Mastodon's
- * `X-RateLimit-Reset` (an ISO instant; elsewhere seconds or milliseconds since 1970) or Bluesky's `RateLimit-Reset` (seconds
- * since 1970). A reset of at most a week is a number of seconds from now (draft-ietf-httpapi-ratelimit-headers).
+ * When we may call a network again after a 429: `Retry-After` (RFC 9110 §10.2.3), else Mastodon's `X-RateLimit-Reset`
+ * (an ISO instant; elsewhere seconds or milliseconds since 1970) or Bluesky's `RateLimit-Reset` (seconds since 1970). A
+ * reset of at most a week is a number of seconds from now (draft-ietf-httpapi-ratelimit-headers).
  *
- * Null when it gives no time, none that can be understood, or one that is past. At most a week ahead.
+ * Null if it gives no time, one that we can't read, or one that is past. At most a week ahead.
  */
 export function retryAtOf(headers: Answer['headers'], now = new Date()): Date | null {
-  // An instant is meant by the network's clock, which its Date header shows; seconds are meant by nobody's.
+  // An instant is by the network's clock, which its Date header shows. A number of seconds needs no clock.
   const theirNowMs = instantOf(headers.date) ?? now.getTime()
   const waitMs =
     secondsOf(headers['retry-after']) ??
@@ -148,8 +148,8 @@ function secondsOf(header: string | undefined): number | null {
   return header !== undefined && /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : null
 }
 
-/** An instant in a header, in milliseconds since 1970: an HTTP date (RFC 9110 §5.6.7) or an ISO instant; null if it is neither. */
-// Date.parse takes "5" and "-1" for years: only what begins like one of the two is one.
+/** An HTTP date (RFC 9110 §5.6.7) or an ISO instant in a header, in milliseconds since 1970. Null if it is neither. */
+// Date.parse reads "5" and "-1" as years, so we first check how the header begins.
 export function instantOf(header: string | undefined): number | null {
   if (header === undefined || !/^\s*([A-Z][a-z]+, |\d{4}-\d\d-\d\d)/.test(header)) return null
   const instant = Date.parse(header)

@@ -1,14 +1,14 @@
 import { Tokenizer } from 'htmlparser2'
 
-/** A piece of what a reader sees: text, its link's address if it is in one, or a picture's alternative text. */
+/** A piece of what a reader sees: text, with its link if it is in one, or a picture's alternative text. */
 type Piece = { text: string; link: Link | null; isPicture: boolean }
 type Link = { address: string; label: string }
 
-/** What is shown for a link, if anything, and whether pictures (custom emoji) count by their alternative text. */
+/** What we show for a link, if anything, and whether pictures (custom emoji) count by their alternative text. */
 export type Shown = { links: 'label' | 'address' | 'nothing'; pictures: boolean }
 
 /**
- * What a reader sees of `html`, as one text, for each of `ways`. Its time is linear in the length, and any text is HTML.
+ * What a reader sees of `html`: one text for each of `ways`. It accepts any text, and takes time linear in its length.
  *
  * Mentions and hashtags are links that always count by their label.
  */
@@ -29,13 +29,13 @@ function textOf(pieces: Piece[], { links, pictures }: Shown): string {
   return shown.join('')
 }
 
-// The tokenizer and not the parser: that one looks through all open elements at each end tag, which a stranger can make many.
+// The tokenizer and not the parser: at each end tag the parser searches all open elements, and a text can open many.
 function piecesOf(html: string): Piece[] {
   const pieces: Piece[] = []
   const tag = { name: '', attribute: '', values: new Map<string, string>() }
   let link: Link | null = null
   const show = (text: string, isPicture = false) => {
-    if (link && link.label.length < 100) link.label += text // its beginning says what it is
+    if (link && link.label.length < 100) link.label += text // the beginning is enough to see what it is
     pieces.push({ text, link, isPicture })
   }
   const valued = (text: string) => tag.values.set(tag.attribute, (tag.values.get(tag.attribute) ?? '') + text)

@@ -1,18 +1,18 @@
 import { cleared } from '../../db/files/gc-stream.ts'
 
-/** How many bytes a body may have: always the same, or as its beginning (of up to 4,100 bytes, shorter only if it ends) tells. */
+/** How many bytes a body may have: a number, or decided by its beginning (4,100 bytes, fewer only if it ends there). */
 export type BytesAtMost = number | ((head: Uint8Array) => Promise<number>)
 
-const HeadBytes = 4100 // what file-type asks for
+const HeadBytes = 4100 // what file-type needs
 
-/** `source` as it comes, until it has more bytes than it may: then what `tooLarge` makes of the bound is thrown. */
+/** Pass on `source` as it comes. If it has too many bytes, throw what `tooLarge` makes of the limit. */
 export async function* bounded(
   source: AsyncIterable<Uint8Array>,
   atMost: BytesAtMost,
   tooLarge: (bytes: number) => Error,
 ): AsyncGenerator<Uint8Array> {
   let head: Uint8Array[] | null = typeof atMost === 'number' ? null : []
-  let most = typeof atMost === 'number' ? atMost : Number.POSITIVE_INFINITY // for the moment: a head is small
+  let most = typeof atMost === 'number' ? atMost : Number.POSITIVE_INFINITY // until the head is there: it is small
   let bytes = 0
   for await (const chunk of cleared(source)) {
     bytes += chunk.length
@@ -27,12 +27,12 @@ export async function* bounded(
 }
 
 /**
- * Told how many bytes there are by now, before the last of them go on, and how many there will be if somebody said so.
- * What it throws ends the reading.
+ * Called with the number of bytes so far, before the last of them are passed on, and with the announced total, if any.
+ * If it throws, the reading ends.
  */
 export type Reserve = (bytes: number, expected?: number) => Promise<void>
 
-/** `source` as it comes, each piece after room was made for all so far. */
+/** Pass on `source` as it comes, each piece after `reserve` has made room for all bytes so far. */
 export async function* reserved(
   source: AsyncIterable<Uint8Array>,
   reserve: Reserve = async () => {},

@@ -4,23 +4,23 @@ import { connect as connectTls } from 'node:tls'
 import type { buildConnector } from 'undici'
 import { isLocalhost } from './public-address.ts'
 
-// One sentence for whatever was wrong with an address, a name without any included: it tells an attacker nothing.
+// One sentence for everything that is wrong with an address, or a name without one: it tells an attacker nothing.
 const NoPublicAddress = 'No public server has this address.'
 const sentences = {
-  url: 'The address must begin with http:// or https:// and hold no user name.',
+  url: 'The URL must begin with http:// or https:// and have no user name.',
   address: NoPublicAddress,
   dns: NoPublicAddress,
   connect: 'The server could not be reached.',
-  tls: 'The server did not offer a secure connection that can be trusted.',
+  tls: 'The server did not offer a secure connection that we can trust.',
   deadline: 'The server could not be reached in time.',
   timeout: 'The server took too long.',
   reset: 'The connection broke, or the answer was not HTTP.',
-  request: 'The request could not be formed.', // a header that HTTP does not allow
-  status: 'The server did not answer with the file.', // downloads only
+  request: "We couldn't build the request.", // a header that HTTP does not allow
+  status: 'The server did not send the file.', // downloads only
   too_large: 'The answer is too large.',
-  encoding: 'The answer is compressed, which was not asked for.',
-  redirects: 'The address leads on to another too many times.', // downloads only
-  aborted: 'The call was ended on this side.',
+  encoding: "The answer is compressed. We didn't ask for that.",
+  redirects: 'The URL redirects too many times.', // downloads only
+  aborted: 'We cancelled the call.',
 }
 export type OutboundFault = keyof typeof sentences
 
@@ -34,7 +34,7 @@ export class OutboundError extends Error {
     this.sent = sent
   }
 
-  /** The same of a server that people know by its name. */
+  /** The message with the server's name. */
   messageOf(server: string): string {
     return this.message.startsWith('The server ')
       ? this.message.replace('The server', server)
@@ -42,36 +42,36 @@ export class OutboundError extends Error {
   }
 }
 
-/** Which addresses may be called, how names become addresses, and how long connecting may take. */
+/** Which addresses we may call, how names become addresses, and how long connecting may take. */
 export type Rules = {
   accepts: (address: string) => boolean
   lookup: (name: string) => Promise<string[]>
   connectMs: number
 }
 
-/** The last instant for the first byte, on both clocks: one stands still while a machine sleeps, the other can be set. */
+/** The last instant for the first byte, on both clocks: one stops while a machine sleeps, the other can be set. */
 export type Deadline = { monotonicMs: number; wallMs: number }
 
-/** What is under way: its newest socket, and what ends it. The abort's reason is the error that the caller gets. */
+/** A call in progress: its newest socket, and what ends it. The abort's reason is the error that the caller gets. */
 export type Call = { deadline: Deadline | null; sent: boolean; raw: Socket | null; stop: AbortController }
 
-/** End a call as `kind`, at whatever stage it is. */
+/** End a call with the error `kind`, at any stage. */
 export function end(call: Call, kind: OutboundFault): void {
   if (call.stop.signal.aborted) return
   call.stop.abort(new OutboundError(kind, call.sent))
   reset(call)
 }
 
-/** Drop the call's connection, and what the kernel would still deliver after an ordinary close. */
+/** Drop the call's connection, with the data that the kernel would still deliver after a normal close. */
 export function reset(call: Call): void {
   if (call.raw?.connecting) call.raw.destroy()
   else call.raw?.resetAndDestroy()
 }
 
 /**
- * How undici connects to `url` for `call`: once, to addresses that were checked, and checked again on the socket.
+ * How undici connects to `url` for `call`: once, to addresses that we checked. We check again on the socket.
  *
- * Fails with OutboundError. From the check of the deadline to undici's first byte nothing is awaited.
+ * Fails with OutboundError. Between the check of the deadline and undici's first byte, nothing is awaited.
  */
 export function connectorFor(call: Call, url: URL, rules: Rules): buildConnector.connector {
   let used = false
@@ -123,7 +123,7 @@ async function addressesOf(host: string, { accepts, lookup }: Rules): Promise<st
   return isLocalhost(host) ? ['127.0.0.1', '::1'].filter(accepts) : lookup(host)
 }
 
-// DNS cannot be called off, only left behind.
+// We can't cancel a DNS lookup. We can only stop waiting for it.
 async function unlessStopped<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const stopped = once(signal, 'abort').then(() => Promise.reject(signal.reason))
   return Promise.race([work, stopped])
@@ -157,4 +157,4 @@ function millisecondsLeft(deadline: Deadline | null): number {
   return Math.min(deadline.monotonicMs - performance.now(), deadline.wallMs - Date.now())
 }
 
-function ignore() {} // of an emitter whose failure is heard elsewhere: without a listener it would end the process
+function ignore() {} // for an emitter whose error we handle elsewhere: without a listener it would end the process

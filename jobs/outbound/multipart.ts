@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 
-/** A form with one file in it, which is read as it goes out. `file.bytes` is exactly what `open` gives. */
+/** A form with one file. We read the file while we send it. `open` gives exactly `file.bytes` bytes. */
 export type Multipart = {
   fields: Record<string, string>
   file: { field: string; name: string; type: string; bytes: number; open: () => Promise<AsyncIterable<Uint8Array>> }
 }
 
 /**
- * `form` as multipart/form-data (RFC 7578): its headers, and its body piece by piece. The length is told, since not every
- * server takes a body in chunks. Names and values are ours, but for the values of fields.
+ * `form` as multipart/form-data (RFC 7578): its headers, and its body piece by piece. We send the length, because not
+ * every server accepts a body in chunks. All names and values are ours, except the values of fields.
  */
 export function multipartOf({ fields, file }: Multipart) {
   const boundary = `punctual-${randomBytes(16).toString('hex')}`

@@ -20,12 +20,12 @@ export type RequestOptions = {
   multipart?: Multipart
   body?: Uint8Array | string
   signal?: AbortSignal
-  timeoutMs?: number // the whole call; 15,000 unless told
-  maxBytes?: number // of the answer; 1 MiB unless told
-  excerptBytes?: number // no more than this of the answer is wanted: the rest is dropped, and its encoding is nobody's concern
+  timeoutMs?: number // for the whole call; default: 15,000
+  maxBytes?: number // of the answer; default: 1 MiB
+  excerptBytes?: number // read only this much of the answer: drop the rest, and accept any encoding
 }
 
-/** What was answered, whatever its status. Header names are in lower case, repeated ones joined. `json` throws SyntaxError. */
+/** An answer with any status. Header names are in lower case, repeated ones joined. `json` throws SyntaxError. */
 export type Answer = {
   status: number
   ok: boolean // 200 to 299
@@ -35,37 +35,37 @@ export type Answer = {
   json: () => unknown
 }
 
-/** Calls to addresses that somebody else chose. They throw OutboundError, and `download` also what the disk says. */
+/** Calls to addresses that somebody else chose. They throw OutboundError; `download` also throws errors of the disk. */
 export type Outbound = {
-  /** One HTTP request on a connection of its own: no redirect is followed, nothing is retried. */
+  /** One HTTP request on its own connection. It follows no redirect and retries nothing. */
   request: (method: Method, url: string, options?: RequestOptions) => Promise<Answer>
   get: (url: string, options?: RequestOptions) => Promise<Answer>
   post: (url: string, options?: RequestOptions) => Promise<Answer>
   /**
-   * Stream what is at `url` into the new file `to`, with the limits of docs/api/media.md, Upload from a URL. The file is gone after a failure.
-   * `reserve` is told how large it is before each piece is written, and what it throws ends the download.
+   * Stream the content of `url` into the new file `to`, with the limits of docs/api/media.md, Upload from a URL. A
+   * failure deletes the file. `reserve` gets its size before we write each piece. If it throws, the download ends.
    */
   download: (
     url: string,
     options: { to: string; maxBytes: BytesAtMost; reserve?: Reserve | undefined; signal?: AbortSignal },
   ) => Promise<{ bytes: number }>
-  /** The same, for calls whose first byte leaves within `ms` of now or never: past it they fail as `deadline`, not sent. */
+  /** The same, but the first byte of a call must leave within `ms` from now. Later it fails as `deadline`, not sent. */
   beginningWithin: (ms: number) => Outbound
-  /** End all that is under way; nothing more is called. */
+  /** End all calls in progress. No new call starts. */
   close: () => Promise<void>
 }
 
 // docs/api/media.md, Upload from a URL.
 const Limits = { connectMs: 10_000, betweenBytesMs: 15_000, downloadMs: 300_000, redirects: 3 }
 
-/** `allow`: networks in CIDR form that the operator trusts beside the public ones. `lookup` and `limits` are for tests. */
+/** `allow`: networks in CIDR form that the operator trusts, beside public ones. `lookup` and `limits` are for tests. */
 export type OutboundOptions = {
   allow: string[]
   lookup?: (name: string) => Promise<string[]>
   limits?: Partial<typeof Limits>
 }
 
-/** The only way to call an address that somebody else chose: its rules are in docs/api/media.md, its deadline in docs/faults.md. */
+/** The only way to call an address that somebody else chose. Rules: docs/api/media.md. Deadline: docs/faults.md. */
 export function createOutbound({ allow, lookup = addressesInDns, limits }: OutboundOptions): Outbound {
   const rules = { ...Limits, ...limits, lookup, accepts: addressRule(allow) }
   return outboundOf({ rules, calls: new Set(), closed: false }, null)
@@ -227,7 +227,7 @@ async function exchange<T>(
   read: (response: Dispatcher.ResponseData) => Promise<T>,
 ): Promise<T> {
   const connect = connectorFor(call, url, rules)
-  // It is not given the signal: an abort after a reset fails an assertion of undici 8.12, in nobody's call.
+  // We don't pass the signal: an abort after a reset fails an assertion of undici 8.12, outside of all calls.
   // pipelining 0: `connection: close`. The time-outs are the call's own, or those of `payload`.
   const client = new Client(url.origin, { connect, pipelining: 0, allowH2: false, headersTimeout: 0, bodyTimeout: 0 })
   try {
@@ -236,7 +236,7 @@ async function exchange<T>(
     const response = await client
       .request({ ...payload, path, headers: all })
       .catch((error) => Promise.reject(faultOf(call, error)))
-    response.body.on('error', () => {}) // destroyed unread, it would end the process
+    response.body.on('error', () => {}) // if it is destroyed unread, it would end the process
     return await read(response)
   } catch (error) {
     reset(call)
@@ -246,7 +246,7 @@ async function exchange<T>(
   }
 }
 
-const ExcerptMs = 1000 // what drips is not waited for
+const ExcerptMs = 1000 // we don't wait longer for a slow answer
 
 async function excerptOf({ body }: Dispatcher.ResponseData, bytes: number): Promise<Buffer> {
   let read = Buffer.alloc(0)
@@ -257,7 +257,7 @@ async function excerptOf({ body }: Dispatcher.ResponseData, bytes: number): Prom
       if (read.length >= bytes) break
     }
   } catch {
-    // The status is what counts; it was read.
+    // Only the status counts, and we have read it.
   } finally {
     clearTimeout(impatience)
   }
@@ -268,7 +268,7 @@ async function* bytesOf(call: Call, { headers, body }: Dispatcher.ResponseData, 
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new OutboundError('encoding', call.sent)
   try {
     yield* bounded(body, maxBytes, () => new OutboundError('too_large', call.sent))
-    call.stop.signal.throwIfAborted() // a body without a length just ends when its connection is reset
+    call.stop.signal.throwIfAborted() // a body without a length simply ends when its connection is reset
   } catch (error) {
     throw faultOf(call, error)
   }

@@ -2,9 +2,9 @@ import ipaddr from 'ipaddr.js'
 
 type Ip = ipaddr.IPv4 | ipaddr.IPv6
 
-// What answers to clouds' own machines only, under an address that no registry calls special: Azure's platform service.
+// It answers only to machines in its cloud, but no registry marks its address as special: Azure's platform service.
 const Refused = [ipaddr.parseCIDR('168.63.129.16/32')]
-// What the IANA has given out for use across the internet (iana.org/assignments/ipv6-address-space).
+// What the IANA has assigned for use across the internet (iana.org/assignments/ipv6-address-space).
 const GlobalIpv6 = ipaddr.parseCIDR('2000::/3')
 // RFC 6052 §2.1: the last four bytes are the IPv4 address that is really called.
 const Nat64 = ipaddr.parseCIDR('64:ff9b::/96')
@@ -12,8 +12,8 @@ const Nat64 = ipaddr.parseCIDR('64:ff9b::/96')
 /**
  * A test of IP addresses: true for those that are public, or in one of the networks of `allow` (CIDR form).
  *
- * Addresses that only wrap an IPv4 address (mapped, NAT64) are judged as that one; 6to4 and Teredo are never public.
- * What is not an address is refused. Throws when a network of `allow` is not one.
+ * If an address only wraps an IPv4 address (mapped, NAT64), we check that one. 6to4 and Teredo are never public.
+ * Anything that is not an address is refused. Throws if an entry of `allow` is not a network.
  */
 export function addressRule(allow: string[]): (address: string) => boolean {
   const allowed = allow.map((network) => ipaddr.parseCIDR(network))
@@ -24,7 +24,7 @@ export function addressRule(allow: string[]): (address: string) => boolean {
   }
 }
 
-/** Whether a name means this machine by definition (RFC 6761 §6.3), whatever DNS says of it. */
+/** Whether a name means this machine by definition (RFC 6761 §6.3), whatever DNS says. */
 export function isLocalhost(name: string): boolean {
   return /(^|\.)localhost\.?$/i.test(name)
 }

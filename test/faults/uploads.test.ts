@@ -65,7 +65,7 @@ const fates: [string, Fate, object][] = [
   [
     'with 200 and an unreadable body',
     { status: 200, body: '<html>' },
-    { status: 200, reply: '<html>', message: 'HOST answered something that cannot be read.' },
+    { status: 200, reply: '<html>', message: "HOST sent an answer that we can't read." },
   ],
   ['with a connection that breaks before the upload', 'reset before', { message: expect.stringContaining('HOST: ') }],
   ['with a connection that breaks after the upload', 'reset after', { message: expect.stringContaining('HOST: ') }],
