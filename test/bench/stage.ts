@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { openSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { build } from 'esbuild'
 import type { Db } from '../../db/client.ts'
 import { variablesWith } from '../../db/env.ts'
+import { bundle } from '../../server/run/bundle.ts'
 import { freePort } from '../port.ts'
 import { startCluster } from '../postgres/cluster.ts'
 import { testDatabase } from '../postgres/database.ts'
@@ -25,7 +25,8 @@ export type Process = { pid: number; stop: () => Promise<void> }
 
 /** Start PostgreSQL and bundle the worker. `end` stops the one and removes it. */
 export async function openStage(): Promise<Stage> {
-  await bundleWorker()
+  // jobs/index.ts is a part of it, and must not run by itself as well.
+  await bundle({ 'bench-worker': 'test/bench/worker.ts' }, 'build', { define: { 'import.meta.main': 'false' } })
   return startCluster({})
 }
 
@@ -90,22 +91,4 @@ export async function start(
       process.off('exit', kill)
     },
   }
-}
-
-// As server/run/build.ts makes the worker's.
-async function bundleWorker(): Promise<void> {
-  await build({
-    absWorkingDir: Root,
-    entryPoints: ['test/bench/worker.ts'],
-    outfile: Bundle,
-    bundle: true,
-    packages: 'external',
-    alias: { 'drizzle-orm': join(Root, 'node_modules/drizzle-orm') },
-    platform: 'node',
-    format: 'esm',
-    target: 'node24',
-    sourcemap: true,
-    define: { 'import.meta.main': 'false' }, // or jobs/index.ts would run by itself as well
-    logLevel: 'warning',
-  })
 }
