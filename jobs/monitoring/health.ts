@@ -3,10 +3,10 @@ import type { Registry } from 'prom-client'
 import { listen, type Place } from './listen.ts'
 import { sendMetrics } from './metrics.ts'
 
-/** What a worker says of itself: null when all is well, or why it is not, in words for the operator. */
+/** What a worker reports: null when it is healthy, or the reason why it is not, as text for the operator. */
 export type Health = { notLive: () => string | null; notReady: () => string | null }
 
-/** Serve a worker's `/livez`, `/readyz` and `/metrics`. Resolves when it listens. */
+/** Serve a worker's `/livez`, `/readyz` and `/metrics`. Resolves when the server listens. */
 export function serveHealth(place: Place, { notLive, notReady }: Health, registry: Registry): Promise<Server> {
   return serve(place, {
     '/livez': (res) => answer(res, 'livez', notLive()),
@@ -15,7 +15,7 @@ export function serveHealth(place: Place, { notLive, notReady }: Health, registr
   })
 }
 
-/** Serve `/metrics` alone, apart from what the world may reach. Resolves when it listens. */
+/** Serve only `/metrics`, apart from the public pages. Resolves when the server listens. */
 export function serveMetrics(place: Place, registry: Registry): Promise<Server> {
   return serve(place, { '/metrics': (res) => sendMetrics(registry, res) })
 }

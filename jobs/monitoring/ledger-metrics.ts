@@ -8,7 +8,7 @@ import { isFree } from '../ledger/pause.ts'
 const ReadAgainMs = 10_000
 const ReadWithinMs = 5000 // common scrapers wait for ten seconds
 
-/** What the database says of the whole installation: every process that is asked says the same. */
+/** Figures of the whole installation, from the database. Every process reports the same figures. */
 type Figures = {
   due: number
   overdueSeconds: number
@@ -25,8 +25,8 @@ type Figures = {
 }
 
 /**
- * Let `registry` say what the ledger holds. It is read when somebody asks, at most once in ten seconds; while it cannot
- * be read, its figures are absent and `punctual_ledger_readable` is 0.
+ * Add the metrics of the ledger to `registry`. We read the ledger when someone asks, at most once in ten seconds. While
+ * we cannot read it, its figures are absent and `punctual_ledger_readable` is 0.
  */
 export function watchLedger(registry: Registry, db: Db, log: Logger): void {
   const ledger = reading(db, log)
@@ -51,7 +51,7 @@ export function watchLedger(registry: Registry, db: Db, log: Logger): void {
     })
   gauges(
     'punctual_deliveries',
-    `Deliveries that are under way, should be or wait for a person, by state; \`due\` are scheduled ones whose hour has come, counted to ${CountAtMost}`,
+    `Deliveries that are due, in progress or waiting for a person, by state; \`due\`: scheduled, and the due time has passed (counts up to ${CountAtMost})`,
     'state',
     ({ due, claimed, sending, uncertain, held, needsReview }) => ({
       ...{ due, claimed, sending, uncertain, held },
@@ -60,25 +60,25 @@ export function watchLedger(registry: Registry, db: Db, log: Logger): void {
   )
   gauge(
     'punctual_overdue_oldest_seconds',
-    'How long the oldest delivery has been due on a channel that could take it; 0 when none is',
+    'How long the oldest due delivery has waited on a channel that is free to send; 0 if none is due',
     ({ overdueSeconds }) => overdueSeconds,
   )
   gauge('punctual_workers_alive', 'Workers whose last heartbeat is at most 30 s old', (read) => read.workersAlive)
   gauge(
     'punctual_worker_heartbeat_oldest_seconds',
-    'Age of the last heartbeat of the worker that has been silent longest and is not known to have ended',
+    'Age of the oldest last heartbeat of a worker that has not ended, as far as we know',
     ({ heartbeatSeconds }) => heartbeatSeconds,
   )
   gauges(
     'punctual_claims_stopped',
-    'Whether nothing is sent in the whole installation: paused by an operator, or a restored backup that nobody resumed',
+    'Whether the installation sends nothing: an operator paused it, or a backup was restored and not resumed yet',
     'reason',
     ({ paused, restored }) => ({ paused, restored }),
   )
   gauge('punctual_networks_paused', 'Networks that an operator paused', ({ networksPaused }) => networksPaused)
   new Gauge({
     name: 'punctual_ledger_readable',
-    help: 'Whether the figures of the ledger could be read from the database',
+    help: 'Whether the ledger could be read from the database',
     registers: [registry],
     async collect() {
       this.set((await ledger()) ? 1 : 0)
@@ -91,20 +91,20 @@ function reading(db: Db, log: Logger): () => Promise<Figures | null> {
   return () => {
     if (last) return last
     const begun = readLedger(db).catch((error: unknown) => {
-      log.warn({ err: error }, 'the ledger cannot be read for the metrics')
+      log.warn({ err: error }, 'could not read the ledger for the metrics')
       return null
     })
-    // Only from its end on: readings that wait for a connection must not pile up.
+    // We count from the end of a read: reads that wait for a connection must not pile up.
     void begun.then(() => setTimeout(() => (last = null), ReadAgainMs).unref())
     last = Promise.race([begun, sleep(ReadWithinMs, null, { ref: false })])
     return last
   }
 }
 
-const CountAtMost = 100_000 // after a long standstill; more would take longer than it is worth
+const CountAtMost = 100_000 // after a long outage; counting more would take too long
 
-// Each part uses a partial index, so a million posts that are not yet due cost nothing. No parameters: the statement is
-// planned for what the tables hold now.
+// Each part uses a partial index, so a million posts that are not due yet cost nothing. We pass no parameters, so that
+// PostgreSQL plans the statement for the current contents of the tables.
 async function readLedger(db: Db): Promise<Figures> {
   const [read] = await db.execute<Figures>(sql`
     with waiting as (

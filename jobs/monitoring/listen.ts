@@ -1,17 +1,17 @@
 import type { Server } from 'node:net'
 import { InstallationError } from '../../db/embedded/installation.ts'
 
-/** Where to listen. `port` 0: any free one, `setting` the variable that says it; `host` null: every address. */
+/** Where to listen. `port` 0: any free port. `setting`: the variable that sets the port. `host` null: every address. */
 export type Place = { port: number; host: string | null; setting: 'PORT' | 'WORKER_PORT' | 'METRICS_PORT' }
 
 const Loopback = '127.0.0.1'
 
-/** Where health and metrics are served, for anybody who asks: on this machine only, unless HOST says otherwise. */
+/** Where we serve health and metrics, without a login: only on this machine, unless HOST is set. */
 export function placeForOperators(setting: Place['setting'], port: number, host: string | null): Place {
   return { port, host: host ?? Loopback, setting }
 }
 
-/** Have `server` listen at `place`. Resolves when it does; throws InstallationError with the setting to change. */
+/** Let `server` listen at `place`. Resolves when it listens. Throws InstallationError with the setting to change. */
 export function listen<S extends Server>(server: S, place: Place): Promise<S> {
   const { port, host } = place
   return new Promise((done, fail) =>

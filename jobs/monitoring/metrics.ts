@@ -6,10 +6,10 @@ import { droppedLines } from '../../db/log.ts'
 import { version } from '../../db/program-version.ts'
 import { watchLedger } from './ledger-metrics.ts'
 
-/** What a process is, for its metrics: its pool, of `connections`, and its log. */
+/** What the metrics of a process need: its pool, the pool's size (`connections`), and its log. */
 export type Measured = Pick<Connection, 'db' | 'underWay'> & { connections: number; log: Logger }
 
-/** What every process of ours says of itself and of the installation: Node's own metrics, the pool, the log, the ledger. */
+/** The metrics that each of our processes reports: Node's own metrics, the pool, the log and the ledger. */
 export function processMetrics({ db, underWay, connections, log }: Measured): Registry {
   const registry = new Registry()
   const registers = [registry]
@@ -17,7 +17,7 @@ export function processMetrics({ db, underWay, connections, log }: Measured): Re
   new Gauge({
     ...{
       name: 'punctual_build_info',
-      help: '1, with the version that runs',
+      help: 'Always 1; the labels are the running versions',
       labelNames: ['version', 'node'],
       registers,
     },
@@ -30,14 +30,14 @@ export function processMetrics({ db, underWay, connections, log }: Measured): Re
   })
   new Gauge({
     name: 'punctual_database_pool_under_way',
-    help: 'Statements and transactions under way on the pool; above its size, some wait for a connection',
+    help: 'Running statements and transactions of the pool; above the pool size, some wait for a connection',
     registers,
     collect() {
       this.set(underWay())
     },
   })
   new Counter({
-    ...{ name: 'punctual_log_lines_dropped_total', help: 'Lines of the log that could not be written', registers },
+    ...{ name: 'punctual_log_lines_dropped_total', help: 'Log lines that could not be written', registers },
     collect() {
       this.reset()
       this.inc(droppedLines())
@@ -53,9 +53,9 @@ const Outcomes = ['published', 'later', 'refused', 'reconnect', 'unknown', 'inte
 const LatenessSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600]
 
 /**
- * What a worker counts as it happens. Its labels are networks and outcomes, never an organisation, a channel or a post.
+ * The events that a worker counts. The labels are networks and outcomes, never an organisation, a channel or a post.
  *
- * Whatever may be counted is there from the start, at 0: a rate or an increase in Prometheus needs a value before the first.
+ * Every counter starts at 0: a rate or an increase in Prometheus needs a value before the first event.
  */
 export function workerMetrics(measured: Measured, networks: string[]) {
   const registry = processMetrics(measured)
@@ -63,7 +63,7 @@ export function workerMetrics(measured: Measured, networks: string[]) {
     new Counter({ name, help, labelNames, registers: [registry] })
   const lateness = new Histogram({
     name: 'punctual_lateness_seconds',
-    help: 'From the instant at which a delivery was due to its publication',
+    help: 'Time from the due time of a delivery to its publication',
     labelNames: ['network'],
     buckets: LatenessSeconds,
     registers: [registry],
@@ -71,12 +71,12 @@ export function workerMetrics(measured: Measured, networks: string[]) {
   const attempts = counter('punctual_attempts_total', 'Attempts that ended', 'network', 'outcome')
   const leasesLost = counter(
     'punctual_leases_lost_total',
-    'Attempts that were to be sent and might no longer: edited or paused meanwhile, or taken over',
+    'Attempts that we stopped before sending: the delivery was edited, paused or taken over meanwhile',
   )
-  const takenOver = counter('punctual_taken_over_total', 'Deliveries taken from workers that were found dead')
-  const refreshes = counter('punctual_refreshes_total', 'Credentials refreshed, or not', 'network', 'result')
-  const rateLimited = counter('punctual_rate_limited_total', 'Answers of a network that asked to wait', 'network')
-  const webhookCalls = counter('punctual_webhook_calls_total', 'Calls of webhooks that ended', 'outcome')
+  const takenOver = counter('punctual_taken_over_total', 'Deliveries taken over from dead workers')
+  const refreshes = counter('punctual_refreshes_total', 'Refreshes of credentials, good or failed', 'network', 'result')
+  const rateLimited = counter('punctual_rate_limited_total', 'Responses of a network that asked us to wait', 'network')
+  const webhookCalls = counter('punctual_webhook_calls_total', 'Webhook calls that ended', 'outcome')
   for (const outcome of ['delivered', 'refused', 'unreachable']) webhookCalls.inc({ outcome }, 0)
   for (const network of networks) {
     lateness.zero({ network })
@@ -86,19 +86,19 @@ export function workerMetrics(measured: Measured, networks: string[]) {
   }
   return {
     registry,
-    /** It is out: `latenessMs` after it was due. */
+    /** A delivery was published, `latenessMs` after its due time. */
     published: (network: string, latenessMs: number) => lateness.observe({ network }, latenessMs / 1000),
-    /** `outcome` as the attempt's row has it. */
+    /** An attempt ended. `outcome` is the value in the attempt's row. */
     attemptEnded: (network: string, outcome: string) => attempts.inc({ network, outcome }),
-    /** What was to be sent might not be any more: a person was faster, or another worker has it. */
+    /** We may no longer send a delivery: a person changed it, or another worker has it. */
     leaseLost: () => leasesLost.inc(),
-    /** So many deliveries were taken from dead workers. */
+    /** We took over `deliveries` deliveries from dead workers. */
     takenOver: (deliveries: number) => takenOver.inc(deliveries),
-    /** A credential was refreshed, or could not be. */
+    /** The refresh of a credential succeeded or failed. */
     refreshed: (network: string, isGood: boolean) => refreshes.inc({ network, result: isGood ? 'good' : 'failed' }),
-    /** A network answered that it is asked too often. */
+    /** A network answered that we ask too often. */
     limited: (network: string) => rateLimited.inc({ network }),
-    /** A call of a webhook ended; `unreachable`: without an answer. */
+    /** A webhook call ended. `unreachable`: there was no answer. */
     webhookCalled: (outcome: 'delivered' | 'refused' | 'unreachable') => webhookCalls.inc({ outcome }),
   }
 }

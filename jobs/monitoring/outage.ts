@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { isDatabaseAway } from '../../db/client.ts'
 import { startupSentence } from '../../db/startup-error.ts'
 
-/** Logs one line when the database goes away, and one when it is back, no matter which part of the process notices first. */
+/** Logs one line when the database goes away, and one when it is back. Any part of the process may notice it first. */
 export class Outage {
   readonly #log: Logger
   #since: number | null = null
@@ -11,12 +11,12 @@ export class Outage {
     this.#log = log
   }
 
-  /** Whether `error` says that the database is away. */
+  /** Whether `error` means that the database is away. */
   hasBegunWith(error: unknown): boolean {
     if (!isDatabaseAway(error)) return false
     if (this.#since === null) {
       this.#since = performance.now()
-      this.#log.warn({ reason: startupSentence(error) }, 'the database is away; it is tried again until it is back')
+      this.#log.warn({ reason: startupSentence(error) }, 'the database is away; we retry until it is back')
     }
     return true
   }

@@ -7,13 +7,13 @@ import type { Times } from '../durations.ts'
 import { isSameDatabase } from '../ledger/database-identity.ts'
 import { ms } from '../ledger/ledger.ts'
 
-const AnnounceMs = 3000 // for one try: a database that is frozen takes the connection and says nothing
+const AnnounceMs = 3000 // for one try: a frozen database accepts the connection and never answers
 const AgainMs = 500
-const OwnerLock = 70_036 // the first half of an owner's advisory lock, the second is hashtext(owner)
+const OwnerLock = 70_036 // the first half of an owner's advisory lock; the second half is hashtext(owner)
 
 /**
- * Show this worker to be alive for as long as the session of `tx` lasts: a session-level advisory lock that PostgreSQL
- * lets go the moment the process is gone. `tx` must be a connection of its own. False: another session has the lock.
+ * Show that this worker is alive while the session of `tx` lasts. It takes a session-level advisory lock, and PostgreSQL
+ * releases it as soon as the process is gone. `tx` must be a separate connection. False: another session has the lock.
  */
 export async function showPresence(tx: Tx, owner: string): Promise<boolean> {
   const [row] = await tx.execute<{ mine: boolean }>(
@@ -22,14 +22,14 @@ export async function showPresence(tx: Tx, owner: string): Promise<boolean> {
   return row!.mine
 }
 
-/** Write down that a worker has begun: before it claims anything, so that its death is seen. */
+/** Record that a worker has begun. We do so before it claims anything, so that others notice if it dies. */
 export async function registerWorker(tx: Tx, owner: string, concurrency: number): Promise<void> {
   await tx.insert(workers).values({ owner, concurrency, host: hostname(), pid: process.pid })
 }
 
 /**
- * Say that `owner` ends by itself: no post is to blame for it, whatever it leaves behind. On a connection of its own, tried
- * again until the database takes it. False: it did not within `withinMs`.
+ * Record that `owner` ends by itself: no post caused this, even if it leaves deliveries behind. We use a separate
+ * connection and retry until the database accepts it. False: the database did not accept it within `withinMs`.
  */
 export async function announceEnd(databaseUrl: string, owner: string, withinMs: number): Promise<boolean> {
   for (const end = performance.now() + withinMs; performance.now() < end; ) {
@@ -48,18 +48,18 @@ export async function announceEnd(databaseUrl: string, owner: string, withinMs: 
 const yes = () => true
 const no = () => false
 
-/** Its heartbeat. */
+/** Record a heartbeat of `owner`. */
 export async function beSeen(tx: Tx, owner: string): Promise<void> {
   await tx.execute(sql`update workers set seen_at = now() where owner = ${owner}`)
 }
 
-/** Owners that are no more: `crashed` without a word, or `ended`, having said so, and left something behind all the same. */
+/** Owners that are dead: `crashed` (ended without notice), or `ended` with notice but left deliveries behind. */
 export type Dead = { crashed: string[]; ended: string[] }
 
 /**
- * The owners that are dead: their lock is free, and was at the look before. A lock alone that is free for a moment is
- * that of a worker whose connection was lost and that takes it again; and for 30 s after PostgreSQL itself has started,
- * all are free and prove nothing.
+ * The owners that are dead: their lock is free, and was free at the check before. One check proves nothing: a worker
+ * that lost its connection takes its lock again soon. In the first 30 s after PostgreSQL itself starts, free locks
+ * prove nothing either.
  */
 export async function findDead(db: Db, times: Times): Promise<Dead> {
   await db.execute(sql`
@@ -74,19 +74,19 @@ export async function findDead(db: Db, times: Times): Promise<Dead> {
   return { crashed: those(true), ended: those(false) }
 }
 
-// In a restored database all workers of the backup are gone, and no post ended them.
+// In a restored database, all workers of the backup are gone, and no post caused it.
 const isTrusted = sql`exists (select from installation i where i.restored_at is null and ${isSameDatabase})`
 
-/** SQL: PostgreSQL has run long enough for its workers to have come back. */
+/** SQL: PostgreSQL has run long enough that its workers are connected again. */
 export const isPastGrace = ({ graceAfterRestartMs }: Times) =>
   sql`pg_postmaster_start_time() < now() - ${ms(graceAfterRestartMs)}`
 
-/** Strike off owners that are dead and have been dealt with, or one that ends by itself. */
+/** Delete the rows of dead owners whose deliveries were taken over, or of an owner that ends by itself. */
 export async function forgetDead(tx: Tx, owners: string[]): Promise<void> {
   if (owners.length > 0) await tx.execute(sql`delete from workers where owner = any(${sql.param(owners)}::text[])`)
 }
 
-/** Whether the session of `tx` still holds the lock of `owner`: a connection that was lost came back without it. */
+/** Whether the session of `tx` still holds the lock of `owner`. A connection that was lost comes back without it. */
 export async function isPresent(tx: Tx, owner: string): Promise<boolean> {
   const rows = await tx.execute(
     sql`select from pg_locks l where l.pid = pg_backend_pid() and ${isLockOf(sql`${owner}::text`)}`,
@@ -94,7 +94,7 @@ export async function isPresent(tx: Tx, owner: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** SQL: nobody holds the lock of `owner`, a text expression. Alone it does not prove a death. */
+/** SQL: no session holds the lock of `owner`, a text expression. This alone does not prove that the owner is dead. */
 export function isGone(owner: SQL): SQL {
   return sql`not exists (select from pg_locks l where ${isLockOf(owner)})`
 }

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
 
-/** What this worker has done since the last minute was written down, for the operators' page. */
+/** What this worker has done since it last recorded a minute, for the operators' page. */
 export class Tally {
   #lateMs: number[] = []
   #failed = 0
@@ -11,12 +11,12 @@ export class Tally {
     this.#lateMs.push(lateMs)
   }
 
-  /** An attempt ended otherwise. */
+  /** An attempt ended without publication. */
   failed(): void {
     this.#failed += 1
   }
 
-  /** Write the minute down, with what waits in the whole installation, and begin the next. */
+  /** Record the minute, with the deliveries that wait in the whole installation. Then begin the next minute. */
   async write(tx: Tx, owner: string): Promise<void> {
     const late = this.#lateMs.sort((a, b) => a - b)
     const failed = this.#failed

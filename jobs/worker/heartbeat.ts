@@ -6,22 +6,23 @@ import { announceEnd, beSeen, forgetDead, isPresent, registerWorker, showPresenc
 
 const AnnouncedWithinMs = 600_000
 const AnnounceWaitMs = 2000
-const GoodbyeMs = 5000 // a connection that is dead hears none
-const AgainMs = 50 // a lock that was lost is asked for as often: others take its owner for dead within a second
+const GoodbyeMs = 5000 // a dead connection never answers
+const AgainMs = 50 // how often we ask for a lost lock: within a second, others think that its owner is dead
 
-/** A worker's heartbeat, on a connection of its own. */
+/** A worker's heartbeat, on its own connection. */
 export type Life = {
   begin: (owner: string, concurrency: number) => Promise<void>
-  /** Be seen, and do `work` on the same connection. */
+  /** Record a heartbeat, and do `work` on the same connection. */
   beat: (work: (tx: Tx) => Promise<void>) => Promise<void>
   end: () => Promise<void>
 }
 
 /**
- * Show that a worker lives by a lock of its connection's session. When PostgreSQL ends that session or the connection
- * breaks, `onLost` hears of it at once, and the lock is taken again as soon as can be: nobody takes over what is being
- * sent, and no crash is counted, while the worker ends it. A connection that is there and dead, while the database
- * answers others, counts as lost; while it is silent to all, this waits: what is sent meanwhile was intended before.
+ * Show that a worker is alive: its connection's session holds a lock. When PostgreSQL ends that session or the
+ * connection breaks, `onLost` is called at once, and we take the lock again as soon as possible. So nobody takes over
+ * what is being sent, and no crash is counted, while this worker finishes it. If the connection does not answer but the
+ * database answers others, it counts as lost. If the database answers no one, we wait: what we send meanwhile has
+ * recorded its intent before.
  */
 export function showLife(
   databaseUrl: string,
@@ -37,7 +38,7 @@ export function showLife(
   })
 
   async function lost(): Promise<void> {
-    if (!owner) return // it has not begun, or has ended
+    if (!owner) return // the worker has not begun, or has ended
     onLost()
     while (owner && !(await showPresence(db, owner).catch(() => false))) await sleep(AgainMs)
   }
@@ -48,7 +49,7 @@ export function showLife(
     await work(db)
   }
 
-  // Others find the lock free. The database is away: this goes on until it is back, unless the process is ended before.
+  // Other workers find the lock free. If the database is away, we retry until it is back or the process ends.
   function announced(ended: string): Promise<unknown> {
     return Promise.race([announceEnd(databaseUrl, ended, AnnouncedWithinMs), sleep(AnnounceWaitMs)])
   }
@@ -77,7 +78,7 @@ export function showLife(
 
 const OfTheDisk = /^(ENOSPC|EDQUOT|EROFS|EIO|EPIPE)$/
 
-/** An error that nobody caught ends the process, as ever. One of the disk or of a pipe is no post's fault: `announce` says so first. */
+/** An uncaught error ends the process, as usual. No post causes a disk or pipe error: we call `announce` first. */
 export function announceDiskErrors(announce: () => Promise<unknown>): void {
   process.once('uncaughtException', async (error: NodeJS.ErrnoException) => {
     print(error.stack ?? String(error), process.stderr)

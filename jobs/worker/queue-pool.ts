@@ -3,11 +3,11 @@ import { type ClientBase, Pool, type PoolClient } from 'pg'
 const QueueConnections = 4 // the local queue fetches and completes in batches
 
 /**
- * The connections of graphile-worker. One that PostgreSQL ends is told to `lost`, and must not end the process. Commits do not
- * wait for the disk: a job that was fetched or done is no loss when PostgreSQL is killed.
+ * The connections of graphile-worker. `lost` is called when PostgreSQL ends one; this must not end the process. Commits
+ * do not wait for the disk: if PostgreSQL is killed, losing the state of a fetched or done job does no harm.
  */
 export function queuePool(connectionString: string, lost: (error: Error) => void): Pool {
-  const onConnect = (client: ClientBase) => client.query('set synchronous_commit = off') // waited for, and pgbouncer takes it
+  const onConnect = (client: ClientBase) => client.query('set synchronous_commit = off') // pg waits for it, and pgbouncer accepts it
   const pool = new Pool({ connectionString, application_name: 'punctual queue', max: QueueConnections, onConnect })
   releaseOnce(pool)
   return pool.on('error', lost).on('connect', (client) => {
@@ -18,8 +18,8 @@ export function queuePool(connectionString: string, lost: (error: Error) => void
 
 type Connected = Parameters<Parameters<Pool['connect']>[0]>
 
-// When graphile-worker stops while the connection that it listens on ends, it releases that twice. pg throws then where nobody
-// catches it, and the process ends (seen in test/faults/database/isolation.test.ts, of graphile-worker 0.18.0).
+// When graphile-worker stops while its listening connection ends, it releases that connection twice. pg then throws an
+// error that no code can catch, and the process ends (test/faults/database/isolation.test.ts, graphile-worker 0.18.0).
 function releaseOnce(pool: Pool): void {
   const connect = pool.connect.bind(pool)
   const once = (release: Connected[2]): Connected[2] => {
@@ -36,8 +36,8 @@ function releaseOnce(pool: Pool): void {
 
 type Ask = (query: unknown, ...more: unknown[]) => Promise<unknown>
 
-// graphile-worker ends itself at the first deadlock that it loses while it writes down which jobs ended (https://github.com/graphile/worker/issues/636).
-// A transaction that wakes several channels locks their jobs as well. The loser of a deadlock has changed nothing: we ask again.
+// graphile-worker ends itself when it loses a deadlock while it records ended jobs. A transaction that wakes several
+// channels also locks their jobs. The loser has changed nothing: we retry. https://github.com/graphile/worker/issues/636
 function endAgainAfterDeadlock(client: PoolClient): void {
   const ask = client.query.bind(client) as Ask
   const again: Ask = (query, ...more) =>

@@ -4,14 +4,14 @@ import { Logger as QueueLogger, type Runner, run as runQueue, type TaskList, typ
 import type { Logger } from 'pino'
 import { queuePool } from './queue-pool.ts'
 
-const PollMs = 1000 // the alarm makes it punctual
+const PollMs = 1000 // this may be slow: the alarm makes posts punctual
 const LossHeardMs = 5000 // PostgreSQL announces the end of a session before it closes the socket
-const FetchedAhead = 200 // a wake-up is answered at once, so none waits here
+const FetchedAhead = 200 // a wake-up job ends at once, so none waits here
 
-/** The running queue. `ended` resolves with why, once it has; `hasLostConnection`: PostgreSQL or the way to it ended one. */
+/** The running queue. `ended` resolves when it ends. `hasLostConnection`: PostgreSQL or the network ended one. */
 export type Queue = { ended: Promise<{ why: string; hasLostConnection: boolean }>; stop: () => Promise<void> }
 
-/** Start graphile-worker. `tasks` and `before` are called with the pool's id before it can take a job. */
+/** Start graphile-worker. `tasks` and `before` are called with the pool's id before the first job can start. */
 export async function runTasks(
   { databaseUrl, concurrency, log }: { databaseUrl: string; concurrency: number; log: Logger },
   tasks: (owner: string) => TaskList,
@@ -24,17 +24,17 @@ export async function runTasks(
   events.on('pool:create', ({ workerPool }) => {
     owner = workerPool.id
     ready = before(owner)
-    ready.catch(() => {}) // heard below
+    ready.catch(() => {}) // awaited below
     for (const [name, task] of Object.entries(tasks(owner)))
       taskList[name] = async (payload, helpers) => {
-        await ready // nothing is claimed before our heartbeat is up
+        await ready // we claim nothing before our heartbeat runs
         await task?.(payload, helpers)
       }
   })
   const loss = Promise.withResolvers<true>()
   const pgPool = queuePool(databaseUrl, ({ message }) => {
     loss.resolve(true)
-    log.warn({ reason: message }, 'a connection of the queue was lost')
+    log.warn({ reason: message }, 'the queue lost a database connection')
   })
   let runner: Runner | undefined
   const stop = () => Promise.resolve(runner?.stop()).finally(() => pgPool.end())

@@ -30,18 +30,18 @@ export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & {
 }
 
 /**
- * Why a worker can do nothing more, and what happens then: another one in its place if it has only lost its heartbeat, or
- * the end of the process.
+ * Why a worker cannot go on, and what happens next. If it only lost its heartbeat, another worker replaces it.
+ * Otherwise the process ends.
  */
 export type End = { reason: string; code: 0 | 1; next: 'another' | 'exit' }
 
-// `unanswered`: canaries in a row that were sent and not run. The instants are in ms, as Date.now() says.
+// `unanswered`: canaries in a row that were sent but did not run. The times are in ms, from Date.now().
 type Heard = { reaperAt: number; canaryAt: number; unanswered: number }
 
-/** A running worker. `ended` resolves when it can do nothing more; `stop` drains it first. */
+/** A running worker. `ended` resolves when the worker cannot go on. `stop` drains the worker first. */
 export type Worker = { owner: string; health: Health; ended: Promise<End>; stop: () => Promise<void> }
 
-/** Take jobs, keep leases alive, reap and ring, until `stop` or until it cannot go on. */
+/** Run jobs, renew leases, take over from dead workers and wake due channels, until `stop` or until we cannot go on. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { times, databaseUrl, concurrency } = options
   const gate: Gate = { closed: false, claimed: new Set(), sending: new Set() }
@@ -58,7 +58,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       lost.resolve({ reason: 'the connection that shows this worker alive was lost', code: 1, next: 'another' }),
     isSilent: () => options.prober.answers() === 'silent',
   })
-  const reaper = connect(databaseUrl, { connections: 1, name: 'reaper', plans: 'fresh' }) // its own: whatever the pool is busy with
+  const reaper = connect(databaseUrl, { connections: 1, name: 'reaper', plans: 'fresh' }) // its own connection: it must not wait for the pool
   const tasks = (owner: string): TaskList => {
     deps.owner = owner
     return {
@@ -114,7 +114,7 @@ function upkeep(
   ]
 }
 
-/** Networks that nobody has heard of yet get the caps that they declare; from then on the operator sets them. */
+/** Add new networks to the database with the caps that they declare. From then on the operator sets the caps. */
 async function knowNetworks({ db, networks }: WorkerOptions): Promise<void> {
   const rows = Object.entries(networks).map(([name, { atOnce = null }]) => ({ name, atOnce }))
   await db.insert(networkRows).values(rows).onConflictDoNothing()
@@ -128,12 +128,12 @@ type Running = {
   webhooks: WebhookSender
 }
 
-/** Claim nothing more, let what is being sent end, and leave the rest to the other workers, who are woken for it. */
+/** Claim nothing more, finish what is being sent, and wake the other workers for the rest. */
 async function drain(deps: Deps, { runner, gate, sends, looks, webhooks }: Running): Promise<void> {
   const { db, times, owner, log } = deps
   const leaveToOthers = (error: unknown) => log.warn({ err: error }, 'left to the other workers')
   gate.closed = true
-  const emptied = runner.stop().catch(leaveToOthers) // at once, so that what it fetched ahead goes to others
+  const emptied = runner.stop().catch(leaveToOthers) // at once, so that other workers get the jobs that it fetched ahead
   await Promise.all([sends.close(), looks.close()])
   const giveBack = async (tx: Tx) => {
     const released = await releaseClaims(tx, owner)
@@ -143,7 +143,7 @@ async function drain(deps: Deps, { runner, gate, sends, looks, webhooks }: Runni
   while (gate.sending.size > 0) await sleep(20)
   await webhooks.stop().catch(leaveToOthers)
   await Promise.race([emptied, sleep(times.heartbeatMs)])
-  await retryWrite(deps, () => wakeChannels(db, sends.left())).catch(leaveToOthers) // what was being sent, too
+  await retryWrite(deps, () => wakeChannels(db, sends.left())).catch(leaveToOthers) // the channels of deliveries that were being sent, too
   await wakeLook(db, looks.left()).catch(leaveToOthers)
   await dropJob(db, canaryOf(owner)).catch(leaveToOthers)
 }
@@ -158,7 +158,7 @@ async function tick(deps: Deps, db: Db, heard: Heard): Promise<void> {
   if (dead.length > 0) deps.log.warn({ dead }, 'workers are gone')
 }
 
-// Its wake-up may be in the memory of a worker that has no place for it.
+// The wake-up of an overdue channel may be in the memory of a worker that is full.
 async function takeOverdue({ times }: Deps, db: Db, sends: Sends): Promise<void> {
   if (sends.places() === 0) return
   const overdue = await overdueLately(db, times.reaperMs)
@@ -169,12 +169,12 @@ async function tidy(deps: Deps & WorkerOptions, db: Db): Promise<void> {
   const { databaseUrl, times, log } = deps
   await noticeRestore({ db, databaseUrl, log })
   const woken = await wakeForgotten(db, times.overdueMs)
-  if (woken > 0) log.warn({ woken }, 'woken what had lost its wake-up, or waits for its turn')
+  if (woken > 0) log.warn({ woken }, 'woke each channel that lost its wake-up or waits for its turn')
   await eraseCredentials(deps, db)
 }
 
-// A queue whose connections are ended while it stops may hang without end (seen with graphile-worker 0.18.0): another one is
-// started. A database that is away proves nothing about this worker: the canary counts again once it can be sent.
+// A queue may hang forever if its connections end while it stops (seen with graphile-worker 0.18.0). We then start
+// another one. A database that is away proves nothing about this worker: we count again when we can send a canary.
 async function sendCanary({ db, owner, times }: Deps, heard: Heard, onHung: (end: End) => void): Promise<void> {
   if (heard.unanswered * times.canaryMs >= times.canaryWithinMs)
     onHung({ reason: 'the queue hangs: it ran no job of this worker', code: 1, next: 'another' })
@@ -204,7 +204,7 @@ async function every(
 }
 
 async function endOf(runner: Queue, lost: Promise<End>, gate: Gate): Promise<End> {
-  // A queue that cannot write down that jobs are done ends itself: with its connection that is no reason for more.
+  // A queue that cannot record done jobs ends itself. If it lost its connection, only the worker is replaced.
   const ended = await Promise.race<End>([
     runner.ended.then(({ why, hasLostConnection }) => ({
       reason: why,
