@@ -7,12 +7,13 @@ import { endAttempt, json, leaseCleared, preparedCleared } from './ledger.ts'
 const PostsAtOnce = 1000
 
 /**
- * Deliveries `d` that `which` (SQL) chooses, and why a person must decide on them: `error`, or `maybeOut` where something may be
- * out already. `posts` finds their posts where `which` alone would read too much; `message` ends their running attempt.
+ * Deliveries `d` that `which` (SQL) selects, and why a person must decide on them: `error`, or `maybeOut` if the post
+ * may be out already. `posts` finds their posts if `which` alone reads too much. `message` ends their running
+ * attempt.
  */
 type PutAside = { which: SQL; posts?: SQL; error: DeliveryError; maybeOut?: DeliveryError; message: string }
 
-/** Hold the deliveries of an organisation that `which` chooses until a person decides, and emit the events. Returns how many. */
+/** Mark the organisation's deliveries that `which` selects as needs review, and emit the events. Returns how many. */
 export async function putBeforePerson(tx: Tx, organisationId: string, aside: PutAside): Promise<number> {
   let count = 0
   for (;;) {

@@ -3,7 +3,7 @@ import type { ChannelLimits } from '../../db/schema/channels.ts'
 import { isPaused } from './pause.ts'
 import { iso } from './post-view.ts'
 
-/** What callers see of a channel. The schema of it is in server/answers.ts. */
+/** A channel as API callers see it. Its schema is in server/answers.ts. */
 export type Channel = {
   id: string
   network: string
@@ -16,14 +16,14 @@ export type Channel = {
   connectedAt: string
 }
 
-/** SQL: the status of the channel `c`, in its own words until an operator has paused what would go out. */
+/** SQL: the status of the channel `c`: its own status, or `paused` if it is active and an operator paused it. */
 export const channelStatus = sql`case when c.status = 'active' and ${isPaused} then 'paused' else c.status::text end`
 
-/** SQL: what ChannelRow has, of the channel `c`. */
+/** SQL: the columns of ChannelRow, of the channel `c`. */
 export const channelColumns = sql`c.id, c.network, c.name, c.handle, c.url, c.picture_key, c.status, ${channelStatus} as shown,
   c.limits, c.connected_at, c.created_at`
 
-/** A row of `channels`; `shown` is its channelStatus, which events of before there was one lack. */
+/** A row of `channels`. `shown` is its channelStatus. Old events do not have it. */
 export type ChannelRow = {
   id: string
   network: string

@@ -7,31 +7,34 @@ import { type ClaimedDelivery, json, ms, preparedCleared } from './ledger.ts'
 import { isStopped, isSuspended } from './pause.ts'
 import { underWayOn } from './under-way.ts'
 
-// The first transition of a delivery. The unit of claiming is the channel, and many channels are claimed at once: one
-// transaction for all that a worker has room for is what makes it fast (docs/decisions/016, 021).
+// The first transition of a delivery. We claim by channel, and many channels at once: one transaction claims as much as
+// the worker has room for, and this makes it fast (docs/decisions/016, 021).
 
 const PutAsideAtOnce = 1000
-const CapLock = 70_038 // the first half of a cap's advisory lock, the second is hashtext(its network)
+const CapLock = 70_038 // the first half of a cap's advisory lock; the second half is hashtext(its network)
 
-/** A channel on which something is due that is not to be sent any more, or not as things are: see `putAside`. */
+/** A channel with due deliveries that we may not send any more, or not now: see `putAside`. */
 export type Late = { lateOn: string }
 
 /**
- * Why nothing was claimed. `locked`: somebody is changing something of it, which is soon over; `elsewhere`: another worker
- * is at it, and may have more than it can do; `full`: its network has as much under way as it may; `nothing`: nothing is
- * due, or may be done now, and whatever changes that wakes it.
+ * Why nothing was claimed. `locked`: another transaction changes the channel, and ends soon. `elsewhere`: another
+ * worker works on the channel, and may have too much to do. `full`: its network has reached its cap. `nothing`:
+ * nothing is due, or nothing may be done now; the change that ends this state wakes the channel.
  */
 export type NotClaimed = 'locked' | 'elsewhere' | 'full' | 'nothing'
 
-/** What a claim found on a channel: a delivery under this worker's lease, something too late, or why there is neither. */
+/**
+ * What a claim found on a channel: a delivery under this worker's lease, late deliveries, or the reason for neither.
+ */
 export type Claim = ClaimedDelivery | Late | NotClaimed
 
 /**
- * Claim the oldest due delivery of each channel in the order (due_at, id), unless one of the channel is claimed or
- * sending, three are uncertain, the channel, its network or the installation is paused, or the network's cap is reached.
- * Of those that may have ended their worker one at a time is claimed in the whole installation. Answers by channel.
+ * Claim the oldest due delivery of each channel, in the order (due_at, id). We skip a channel that has a claimed or
+ * sending delivery or three uncertain ones, that is paused (also its network or installation), or whose network is at
+ * its cap. Suspects (they may have crashed their worker) go one at a time in the whole installation. Returns by
+ * channel.
  *
- * What is due on a channel that is not connected, or was more than a day ago, is `Late`.
+ * A due delivery is `Late` if its channel is not connected, or if it was due more than a day ago.
  */
 export async function claimHeads(
   db: Db,
@@ -54,7 +57,7 @@ type Seen = {
   id: string
   underWay: string | null
   isLocked: boolean
-  isShared: boolean // the lock of its network's cap, with other claims
+  isShared: boolean // it shares the lock of its network's cap with other claims
 }
 
 function withoutLock({ underWay }: Seen): Claim {
@@ -66,13 +69,13 @@ function claimOf(row: Row): Claim {
   const { isLate, isChosen, isElsewhere, ...delivery } = row
   if (delivery.id) return { ...delivery, id: delivery.id }
   if (isLate) return { lateOn: row.channelId }
-  if (isChosen) return 'locked' // changed by somebody meanwhile
+  if (isChosen) return 'locked' // another transaction has changed it meanwhile
   if (isChosen === false) return delivery.isSuspect ? 'nothing' : 'full'
   return isElsewhere ? 'elsewhere' : 'nothing'
 }
 
-// The most that can be under way on a network: no worker has more than half of its places there (jobs/publish/dispatch.ts), and what
-// the dead have left comes on top, wherever it is. Null for an owner that was taken for dead.
+// The most that can be under way on a network. No worker uses more than half of its places there
+// (jobs/publish/dispatch.ts). We add what dead workers left, on any network. Null for an owner that counts as dead.
 const mostAtOnce = (owner: string) => sql`(
   select sum((concurrency + 1) / 2) + (
     select count(*) from deliveries where state in ('claimed', 'sending') and lease_owner not in (select owner from workers))
@@ -80,10 +83,11 @@ const mostAtOnce = (owner: string) => sql`(
 
 const capLock = (name: SQL) => sql`${CapLock}, hashtext(${name})`
 
-// Locks in the order of all: the caps of networks, then channels by id. Where all workers together cannot reach a cap, nothing
-// is counted and claims share its lock: that keeps out only a claim that counts. Nobody waits for a lock, since all other
-// channels would wait too: a channel that is locked or under way is left for the next time. The commit of a claim need not
-// wait for the disk: that of the intent does, and what is lost before it was never sent.
+// Locks in the global order: first the caps of networks, then channels by id. If all workers together cannot reach a
+// cap, we count nothing and claims share its lock. That blocks only a claim that counts. No claim waits for a lock,
+// because all other channels would wait too: we leave a channel that is locked or under way for the next time. The
+// commit of a claim need not wait for the disk. The commit of the intent does, and a delivery without an intent was
+// never sent.
 async function lockChannels(tx: Tx, owner: string, channelIds: string[]): Promise<Seen[]> {
   const locking = sql`
     with seen as materialized (
@@ -105,12 +109,12 @@ async function lockChannels(tx: Tx, owner: string, channelIds: string[]): Promis
       s.id, s.under_way as "underWay", l.id is not null as "isLocked",
       s.network in (select name from held where not is_counted) as "isShared",
       set_config('synchronous_commit', 'off', true),
-      set_config('idle_in_transaction_session_timeout', '5s', true) -- a host that vanishes keeps these locks no longer
+      set_config('idle_in_transaction_session_timeout', '5s', true) -- a lost host keeps these locks for 5 s at most
     from seen s left join locked l using (id)`
-  // In one go. By itself PostgreSQL plans both statements anew each time, for lists of this length, which takes twice as long as
-  // what they do. A plan that is kept must be good for all that comes after it was made, so it goes by indexes, and no table that
-  // grows is joined: each row is read by its id. (Before version 18 a plan without what is forbidden may look dear enough to be
-  // compiled.)
+  // In one round trip. By default PostgreSQL plans both statements again each time, for lists of this length. This
+  // takes twice as long as running them. A plan that we keep must stay good for all later data. So it uses indexes
+  // and does not join growing tables: we read each row by its id. (Before version 18, a plan without the disabled
+  // features may look expensive enough to be compiled.)
   const [, rows] = await Promise.all([
     tx.execute(sql`
       select set_config('plan_cache_mode', 'force_generic_plan', true),
@@ -128,8 +132,8 @@ type Row = Omit<ClaimedDelivery, 'id'> & {
   isLate: boolean
 }
 
-// A statement of its own, after the locks: it sees what was committed before them. Where a worker has joined meanwhile and the
-// cap must be counted, a shared lock gives no room: the next claim takes it alone.
+// A separate statement after the locks: it sees what was committed before them. If a worker has joined meanwhile and we
+// must count for the cap, a shared lock gives no room: the next claim takes the lock exclusively.
 async function claimLocked(tx: Tx, times: Times, owner: string, locked: Seen[]): Promise<Row[]> {
   const shared = locked.flatMap(({ id, isShared }) => (isShared ? [id] : []))
   const rows = await tx.execute<Row>(sql`
@@ -164,7 +168,7 @@ async function claimLocked(tx: Tx, times: Times, owner: string, locked: Seen[]):
       update deliveries d set
         state = 'claimed', lease_token = gen_random_uuid(), lease_owner = ${owner}, lease_until = now() + ${ms(times.leaseMs)},
         attempt_no = attempt_no + 1, next_attempt_at = null
-      where d.id = any(array(select id from chosen where is_chosen)) and d.state::text = 'scheduled' -- by id, never by what is scheduled
+      where d.id = any(array(select id from chosen where is_chosen)) and d.state::text = 'scheduled' -- by id, never by the index of scheduled deliveries
       returning d.*
     ), attempt as (
       insert into attempts (id, organisation_id, delivery_id, no, owner, credential_version, started_at)
@@ -183,7 +187,7 @@ async function claimLocked(tx: Tx, times: Times, owner: string, locked: Seen[]):
   return [...rows]
 }
 
-// What goes out with the delivery `d`, in its order.
+// The media of the delivery `d`, in their order.
 function mediaOf(d: SQL): SQL {
   return sql`(
     select coalesce(json_agg(json_build_object(
@@ -195,17 +199,18 @@ function mediaOf(d: SQL): SQL {
       select * from media where id = used.id and organisation_id = ${d}.organisation_id order by id limit 1) m)`
 }
 
-// Due deliveries of the channel `c` that are not to be sent any more, or not as things are.
+// Due deliveries of the channel `c` that we may not send any more, or not now.
 function isLate(times: Times, d: SQL, c: SQL): SQL {
   return sql`(${d}.state = 'scheduled' and ${d}.ready_at <= now()
     and ${d}.due_at <= case when ${c}.status = 'active' then now() - ${ms(times.giveUpMs)} else now() end)`
 }
 
 /**
- * On a channel that is not connected, all that is due becomes held (needs_review where something may be out). What was due
- * more than a day ago is not sent: never tried, it waits for a person (`missed`); tried, it has failed (`gave_up`).
+ * If the channel is not connected, all due deliveries become held (needs_review if something may be out). A delivery
+ * that was due more than a day ago is not sent: if it was never tried, a person decides (`missed`); if it was tried, it
+ * fails (`gave_up`).
  *
- * A thousand posts at a time: the next claim says when there are more.
+ * We do a thousand posts at a time. The next claim reports if there are more.
  */
 export async function putAside(db: Db, times: Times, channelId: string): Promise<void> {
   await db.transaction(async (tx) => {

@@ -4,26 +4,27 @@ import { type ChannelRow, channelStatus, showChannel } from './channel-view.ts'
 import { type Post, type PostRow, postColumnsAt, postView, postViewIn, showPost } from './post-view.ts'
 import { callWebhooks } from './wake-ups.ts'
 
-// The events that webhooks receive (docs/api/quickstart.md, Receive a webhook). They are written in the transaction of the
+// The events that webhooks receive (docs/api/quickstart.md, Receive a webhook). We write them in the transaction of the
 // change itself, only for the webhooks that listen at that time.
 
-/** A post and whose it is. */
+/** A post and its organisation. */
 export type TheirPost = { organisationId: string; postId: string }
 
 type PostChange = 'post.updated' | 'post.cancelled'
 
 /**
- * Write down, for lists, the status and the last change of an organisation's posts, and tell of a status that is an end or waits for
- * a person, if it was not told already. Called after every change of what a post shows, but a claim, an intent and an unknown outcome.
+ * Record the status and the last change of an organisation's posts, for lists. Emit an event for a status that is
+ * final or waits for a person, if we have not done so already. Call this after every change that a post shows, except
+ * a claim, an intent and an unknown outcome.
  *
- * The caller has locked the posts, or two deliveries that settle at once would each see the other unfinished.
+ * The caller locks the posts first. Otherwise two deliveries that settle at once would each see the other unfinished.
  */
 export async function emit(tx: Tx, organisationId: string, postIds: string[]): Promise<void> {
   const posts = postIds.map((postId) => ({ organisationId, postId }))
   await emitAll(tx, posts)
 }
 
-/** The same of posts of several organisations. */
+/** Like `emit`, for posts of several organisations. */
 export async function emitAll(tx: Tx, posts: TheirPost[]): Promise<void> {
   if (posts.length === 0) return
   const organisationIds = sql.param(posts.map(({ organisationId }) => organisationId))
@@ -38,17 +39,17 @@ export async function emitAll(tx: Tx, posts: TheirPost[]): Promise<void> {
   )
 }
 
-/** The same of one post, and of what was done with it, whatever its status; returns it as callers see it now. */
+/** Like `emit`, for one post. Also emits `change`, whatever the status is. Returns the post as callers see it now. */
 export async function emitPostEvent(tx: Tx, post: TheirPost, change: PostChange | null = null): Promise<Post> {
-  // Not as a list of one: PostgreSQL would expect ten, and make a plan of its own for each post, which takes longer than the rest.
+  // Not a list of one: PostgreSQL would expect ten and plan again for each post. Planning takes longer than the rest.
   const one = sql`values (${post.organisationId}::uuid, ${post.postId}::uuid)`
   const [row] = await write(tx, [post], becoming(one, change), { shown: sql`, to_jsonb(s) as post from seen s` })
   return showPost((row as { post: PostRow }).post)
 }
 
 /**
- * Make a post and tell of it, in one statement; returns it as callers see it. `making` are the CTEs that insert it: `post`,
- * `media` and `made`, its deliveries, each with all its columns, and `woken`, their wake-ups.
+ * Create a post and emit its event, in one statement. Returns the post as callers see it. `making` are the CTEs that
+ * insert it: `post`, `media` and `made` (its deliveries), each with all columns, and `woken` (their wake-ups).
  */
 export async function emitNewPost(tx: Tx, organisationId: string, making: SQL): Promise<Post> {
   const made = sql`made`
@@ -80,7 +81,7 @@ function becoming(posts: SQL, change: PostChange | null): SQL {
     )`
 }
 
-/** Emit an event about a channel. Its credential is no part of it. */
+/** Emit an event about a channel, without its credential. */
 export async function emitChannelEvent(
   tx: Tx,
   organisationId: string,
@@ -114,7 +115,7 @@ export async function emitTestEvent(tx: Tx, organisationId: string, webhookId: s
   return row!.id
 }
 
-/** The body of an event as webhooks get it. `subject` is what `emit` kept of it. */
+/** The body of an event as webhooks get it. `subject` is what `emit` stored. */
 export function bodyOf(event: { type: string; at: string; subject: unknown }, appUrl: string): string {
   const { type, at, subject } = event
   const data = type.startsWith('post.')
@@ -126,9 +127,10 @@ export function bodyOf(event: { type: string; at: string; subject: unknown }, ap
 }
 
 /**
- * Write the rows (organisation_id, type, subject) of the CTE `happened` as events, each with a delivery to every webhook
- * that listens. A webhook that is being deleted is waited for and left out: a post must not fail by it. `shown` ends the
- * statement: what to return, if anything. `deliveries` names the posts' deliveries, if the statement itself inserts them.
+ * Write the rows (organisation_id, type, subject) of the CTE `happened` as events, each with a delivery to every
+ * webhook that listens. We wait for a webhook that is being deleted and leave it out: it must not make a post fail.
+ * `shown` ends the statement: what to return, if anything. `deliveries` names the posts' deliveries, if the statement
+ * inserts them.
  */
 async function write(
   tx: Tx,
@@ -157,7 +159,7 @@ async function write(
   return [...rows]
 }
 
-// A webhook `w` that a token made receives of `h` only what the token itself may read.
+// A webhook `w` that was created with a token receives an event `h` only if the token may read its subject.
 function maySee(deliveries: SQL): SQL {
   const ofPost = sql`from ${deliveries} d where d.post_id = (h.subject->>'id')::uuid`
   return sql`(w.grant_id is null or exists (

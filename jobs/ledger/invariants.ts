@@ -4,15 +4,15 @@ import { isPaused } from './pause.ts'
 import { postView } from './post-view.ts'
 import { UncertainAtMost, underWayOn } from './under-way.ts'
 
-// What must hold of the ledger, as far as it alone can show it. Each is a statement that finds the rows that break it, by
-// their delivery's or post's id; PostgreSQL does the work, whatever the number of posts.
+// What must always be true of the ledger, as far as the ledger alone can show it. Each invariant is a statement that
+// finds the rows that break it, by delivery id or post id. PostgreSQL does the work, for any number of posts.
 
 const IdsShown = 10
 
-/** An invariant, how many rows break it, and the ids of the first few of them. */
+/** An invariant, the number of rows that break it, and the ids of the first few. */
 export type Checked = { name: string; says: string; broken: number; ids: string[] }
 
-/** Look whether every invariant holds, each on one snapshot of the ledger. */
+/** Check every invariant, each on one snapshot of the ledger. */
 export async function checkInvariants(tx: Tx): Promise<Checked[]> {
   await tx.execute(sql`set local statement_timeout = 0`)
   const checked: Checked[] = []
@@ -44,7 +44,7 @@ const isAtCap = sql`exists (
     select count(*) from deliveries u join channels uc on uc.id = u.channel_id
     where uc.network = c.network and u.state in ('claimed', 'sending')))`
 
-// Deliveries of one attempt that went straight through: never edited, never waiting, and created before their due time.
+// Deliveries that were published at the first attempt, without an edit or a wait, and created before their due time.
 const straight = sql`
   select d.id, d.channel_id, d.due_at, a.started_at, a.intended_at
   from deliveries d join attempts a on a.delivery_id = d.id and a.no = 1 join posts p on p.id = d.post_id

@@ -12,7 +12,7 @@ const AgainMs = 500
 const OwnerLock = 70_036 // the first half of an owner's advisory lock; the second half is hashtext(owner)
 
 /**
- * Show that this worker is alive while the session of `tx` lasts. It takes a session-level advisory lock, and PostgreSQL
+ * Show that this worker is alive while the session of `tx` lasts. It takes a session-level advisory lock. PostgreSQL
  * releases it as soon as the process is gone. `tx` must be a separate connection. False: another session has the lock.
  */
 export async function showPresence(tx: Tx, owner: string): Promise<boolean> {

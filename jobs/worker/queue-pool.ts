@@ -37,7 +37,7 @@ function releaseOnce(pool: Pool): void {
 type Ask = (query: unknown, ...more: unknown[]) => Promise<unknown>
 
 // graphile-worker ends itself when it loses a deadlock while it records ended jobs. A transaction that wakes several
-// channels also locks their jobs. The loser has changed nothing: we retry. https://github.com/graphile/worker/issues/636
+// channels also locks their jobs. The loser changed nothing: we retry. https://github.com/graphile/worker/issues/636
 function endAgainAfterDeadlock(client: PoolClient): void {
   const ask = client.query.bind(client) as Ask
   const again: Ask = (query, ...more) =>
