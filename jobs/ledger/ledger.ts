@@ -5,12 +5,12 @@ import type { Times } from '../durations.ts'
 import { emitAll, type TheirPost } from './events.ts'
 import { isStopped, isSuspended } from './pause.ts'
 
-// The state machine of deliveries, as the worker moves it: one SQL statement a transition, its guard in the WHERE, only the
-// database's clock. A claim is in claim.ts, how an attempt ends in settle.ts, what a person does in user-actions.ts, what a
-// reading finds in publish/findings.ts, what a dead worker left in publish/reaper.ts. Locks are taken in one order
-// everywhere: channel, post, deliveries by id.
+// The state machine of deliveries, as the worker runs it: one SQL statement per transition, with its guard in the
+// WHERE. We use only the database's clock. Claims are in claim.ts, the ends of attempts in settle.ts, the actions of
+// people in user-actions.ts, the results of looks in publish/findings.ts, what a dead worker left in
+// publish/reaper.ts. Everyone takes locks in one order: channel, post, deliveries by id.
 
-/** A delivery under this worker's lease, with what is needed to send it. */
+/** A delivery under this worker's lease, with all that we need to send it. */
 export type ClaimedDelivery = {
   id: string
   organisationId: string
@@ -43,7 +43,7 @@ export function logFields({
 
 /** A file of a delivery, as it is stored. */
 export type StoredMedia = {
-  key: string // of db/files/files.ts
+  key: string // a key of db/files/files.ts
   mime: string
   bytes: number
   width: number | null
@@ -58,15 +58,15 @@ export type Ending = { outcome: string; message?: string | null; status?: number
 /** A duration in milliseconds as an SQL interval. */
 export const ms = (duration: number): SQL => sql`(${duration} * interval '1 millisecond')`
 
-/** Clears a delivery's lease: without it a worker may only record that the post is out. */
+/** Clears a delivery's lease. Without a lease, a worker may only record that the post is out. */
 export const leaseCleared = sql`lease_token = null, lease_owner = null, lease_until = null`
 
-/** `prepared` is made again for the next attempt, unless the post may be out: then only the same bytes may follow. */
+/** We make `prepared` again for the next attempt. But if the post may be out, we may only send the same bytes again. */
 export const preparedCleared = sql`prepared = case when maybe_out then prepared end`
 
 /**
- * Renew the leases of `owner` on what it still works on, up to the limit of each: 10 minutes after the claim, 30 s after
- * the intent. If it could not record an end, the reaper takes over.
+ * Renew the leases of `owner` on the deliveries that it still works on, up to the limit of each: 10 minutes after the
+ * claim, 30 s after the intent. If it could not record the end of an attempt, the reaper takes over.
  */
 export async function renewLeases(tx: Tx, times: Times, owner: string, deliveryIds: string[]): Promise<void> {
   if (deliveryIds.length === 0) return
@@ -80,8 +80,8 @@ export async function renewLeases(tx: Tx, times: Times, owner: string, deliveryI
 }
 
 /**
- * Release what `owner` has claimed and not begun to send: its process stops. A send that was about to begin loses its lease.
- * Returns the channels on which other workers must be woken.
+ * Release the deliveries that `owner` has claimed but not begun to send, because its process stops. A send that was
+ * about to begin loses its lease. Returns the channels on which we must wake other workers.
  */
 export async function releaseClaims(tx: Tx, owner: string): Promise<string[]> {
   await tx.execute(sql`
@@ -101,10 +101,11 @@ export async function releaseClaims(tx: Tx, owner: string): Promise<string[]> {
 export type Intent = { delivery: Pick<ClaimedDelivery, 'id' | 'leaseToken'>; prepared: string }
 
 /**
- * Record what is about to be sent. Must have committed before the first byte leaves. Answers for each in order.
+ * Record what we are about to send. This must be committed before we send the first byte. Returns a result for each, in
+ * order.
  *
- * False when the lease is gone or over, or the channel was paused or disconnected meanwhile, or its organisation, its network or
- * the installation was paused: then nothing may be sent.
+ * False: we may not send it. The lease is gone or over, the channel was paused or disconnected meanwhile, or its
+ * organisation, its network or the installation was paused.
  */
 export async function intend(db: Tx, times: Times, intents: Intent[]): Promise<boolean[]> {
   const rows = await db.execute<{ id: string }>(sql`
@@ -119,7 +120,7 @@ export async function intend(db: Tx, times: Times, intents: Intent[]): Promise<b
       where d.state = 'claimed' and d.lease_token = w.token and d.lease_until > now()
         and c.status = 'active' and (c.paused_until is null or c.paused_until <= now())
         and c.paused_at is null and n.paused_at is null and not ${isSuspended} and not ${isStopped}
-      order by d.id for no key update of d skip locked -- the transaction that has it locked is taking it away
+      order by d.id for no key update of d skip locked -- the transaction that holds the lock takes the delivery away
     ), intended as (
       update deliveries d set
         state = 'sending', prepared = l.prepared, first_sent_at = coalesce(d.first_sent_at, now()),
@@ -133,7 +134,7 @@ export async function intend(db: Tx, times: Times, intents: Intent[]): Promise<b
   return intents.map(({ delivery }) => intended.has(delivery.id))
 }
 
-/** The statement that ends an attempt, once, for the rows of the CTE `settled`. */
+/** The statement that ends the attempts of the rows in the CTE `settled`. An attempt ends only once. */
 export function endAttempt(settled: SQL, attemptNo: number | SQL, ending: Ending): SQL {
   const { outcome, message = null, status = null, reply = null } = ending
   return sql`

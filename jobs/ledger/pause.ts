@@ -4,33 +4,38 @@ import { isSameDatabase } from './database-identity.ts'
 import { underWayOn } from './under-way.ts'
 import { wakeChannels } from './wake-ups.ts'
 
-// What operators stop and start. Claim and intend look at these columns; what is being sent at that moment still ends.
+// What operators stop and start. Claim and intend check these columns. What is being sent at that time still finishes.
 
 /** Everything, one network by its key, or one channel by its id. */
 export type Reach = { scope: 'all' } | { scope: 'network'; name: string } | { scope: 'channel'; id: string }
 
-/** SQL: nothing is claimed or intended in the whole installation. Also where a restored backup was not noticed yet. */
+/**
+ * SQL: the whole installation claims and intends nothing. Also if it has not noticed yet that a backup was restored.
+ */
 export const isStopped = sql`(
   not exists (select from installation i where i.paused_at is null and i.restored_at is null and ${isSameDatabase}))`
 
 /**
- * SQL: an operator has suspended the organisation of the channel `c` (jobs/ledger/suspension.ts). Those few are read once a statement,
- * from an index of them alone, and not once a channel.
+ * SQL: an operator has suspended the organisation of the channel `c` (jobs/ledger/suspension.ts). There are few of
+ * these. We read them once per statement, from an index of only them, and not once per channel.
  */
 export const isSuspended = sql`(c.organisation_id in (select o.id from organisations o where o.suspended_at is not null))`
 
-/** SQL: an operator has stopped the channel `c`, its organisation, its network or everything, or what was restored is not resumed. */
+/**
+ * SQL: an operator has stopped the channel `c`, its organisation, its network or everything, or has not resumed a
+ * restored backup.
+ */
 export const isPaused = sql`(
   c.paused_at is not null or ${isSuspended}
   or exists (select from networks n where n.name = c.network and n.paused_at is not null)
   or ${isStopped})`
 
-/** SQL: the channel `c`, whose network is `n` if it has a row, could take what is due. */
+/** SQL: the channel `c` is free to send what is due. `n` is the row of its network, if there is one. */
 export const isFree = sql`(
   (c.paused_until is null or c.paused_until <= now()) and c.paused_at is null and n.paused_at is null
   and not ${isSuspended} and ${underWayOn(sql`c.id`)} is null)`
 
-/** Stop sending within `reach`; one that is paused already stays so since then. Returns since when. */
+/** Stop sending within `reach`. If it is paused already, it keeps its pause time. Returns the pause time. */
 export async function pause(tx: Tx, reach: Reach): Promise<Date> {
   const [row] = await tx.execute<{ since: string }>(pausing(reach))
   return new Date(row!.since)
@@ -47,8 +52,8 @@ function pausing(reach: Reach): SQL {
 }
 
 /**
- * Send within `reach` again, and wake what is due there. Everything: also after a restored backup. Narrower pauses stay.
- * Returns how many channels have something due.
+ * Send within `reach` again, and wake what is due there. `all` also resumes after a restored backup. Narrower pauses
+ * stay. Returns how many channels have something due.
  */
 export async function resume(tx: Tx, reach: Reach): Promise<number> {
   if (reach.scope === 'all') await tx.execute(sql`update installation set paused_at = null, restored_at = null`)
@@ -58,7 +63,7 @@ export async function resume(tx: Tx, reach: Reach): Promise<number> {
   return wakeDue(tx, within(reach))
 }
 
-/** Let all workers together send at most `atOnce` posts to a network at the same time; null: as many as they can. */
+/** Let all workers together send at most `atOnce` posts to a network at the same time. Null: no cap. */
 export async function limit(tx: Tx, network: string, atOnce: number | null): Promise<void> {
   await tx.execute(sql`
     insert into networks (name, at_once) values (${network}, ${atOnce})
@@ -66,7 +71,10 @@ export async function limit(tx: Tx, network: string, atOnce: number | null): Pro
   await wakeDue(tx, within({ scope: 'network', name: network }))
 }
 
-/** Wake what is due on the channels `c` that `which` (SQL) chooses: the wake-ups of what became due meanwhile are used up. Returns on how many. */
+/**
+ * Wake what is due on the channels `c` that `which` (SQL) selects: the wake-ups of what became due meanwhile are used
+ * up. Returns how many channels.
+ */
 export async function wakeDue(tx: Tx, which: SQL): Promise<number> {
   const due = await tx.execute<{ channelId: string }>(sql`
     select distinct d.channel_id as "channelId" from deliveries d join channels c on c.id = d.channel_id

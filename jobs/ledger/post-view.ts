@@ -2,9 +2,9 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { DeliveryError } from '../../db/schema/ledger.ts'
 import { shownError } from '../delivery-errors.ts'
 
-// What callers see of a post and its deliveries (docs/api/posts.md, Status), always derived from the ledger. Only for lists, a post keeps the
-// status that it has but for what is being sent (`resting`), and the instant of its last change but for that. The schemas are in
-// server/answers.ts.
+// What API callers see of a post and its deliveries (docs/api/posts.md, Status). We always derive it from the ledger.
+// Only for lists, a post stores its status and the time of its last change, both without what is being sent
+// (`resting`). The schemas are in server/answers.ts.
 
 export const postStatuses = [
   'DRAFT',
@@ -32,7 +32,7 @@ export type Delivery = {
   error: DeliveryError | null
 }
 
-/** A text or media of its own on one channel; what is left out is the post's. */
+/** Separate text or media for one channel. A field that is left out has the post's value. */
 export type Override = { channelId: string; content?: string | undefined; mediaIds?: string[] | undefined }
 
 export type Post = {
@@ -51,7 +51,7 @@ export type Post = {
   version: number
 }
 
-/** A delivery `d` as DeliveryStatus. What may be out already shows as PUBLISHING until somebody knows. */
+/** The DeliveryStatus of a delivery `d`. If the post may be out already, it is PUBLISHING until we know the outcome. */
 const deliveryStatus = sql`case
   when d.state = 'needs_review' then 'NEEDS_REVIEW'
   when d.state in ('sending', 'uncertain') or d.maybe_out then 'PUBLISHING'
@@ -59,14 +59,14 @@ const deliveryStatus = sql`case
   else upper(d.state::text) end`
 
 /**
- * SQL: the delivery of this alias is under way. What it shows changes then without a write to its post, so that sends of one post
- * keep nobody waiting (deliveries_moving is its index).
+ * SQL: the delivery of this alias is under way. Then its shown status changes without a write to its post, so that the
+ * sends of one post do not wait for each other (deliveries_moving is its index).
  */
 export function isMoving(d: SQL): SQL {
   return sql`(${d}.state in ('claimed', 'sending', 'uncertain') or (${d}.maybe_out and ${d}.state = 'scheduled'))`
 }
 
-/** SQL: when the delivery of this alias, under way, last changed in what it shows. */
+/** SQL: when the shown status of the delivery of this alias last changed, while it is under way. */
 export function movedAt(d: SQL): SQL {
   return sql`(
     select greatest(a.started_at, a.intended_at, a.ended_at) from attempts a
@@ -74,12 +74,12 @@ export function movedAt(d: SQL): SQL {
 }
 
 /**
- * Of a post `p`: its status, what posts.told keeps of that (`resting`), its deliveries, when the last that is under way changed
- * (`moved_at`), and its media, as one lateral row `v`.
+ * The view of a post `p`, as one lateral row `v`: its status, the part of it that posts.told stores (`resting`), its
+ * deliveries, the last change of one that is under way (`moved_at`), and its media.
  */
 export const postView = postViewIn({ deliveries: sql`deliveries`, media: sql`post_media` })
 
-/** The same where the rows of its deliveries and its media stand elsewhere: a statement does not see what itself inserts. */
+/** Like `postView`, with other sources for deliveries and media: a statement does not see the rows that it inserts. */
 export function postViewIn({ deliveries, media }: { deliveries: SQL; media: SQL }): SQL {
   return sql`lateral (select w.*,
     case when w.status = 'PUBLISHING' and not w.is_begun then 'SCHEDULED' else w.status end as resting
@@ -115,10 +115,10 @@ export function postViewIn({ deliveries, media }: { deliveries: SQL; media: SQL 
 ) v`
 }
 
-/** SQL: what PostRow has, of a post `p` and its view `v`. */
+/** SQL: the columns of PostRow, of a post `p` and its view `v`. */
 export const postColumns = postColumnsAt(sql`greatest(p.updated_at, v.moved_at)`)
 
-/** The same of a post that changes at this instant. */
+/** Like `postColumns`, for a post that changes at `updatedAt`. */
 export function postColumnsAt(updatedAt: SQL): SQL {
   return sql`p.id, p.type, v.status, p.date, p.content, p.version, p.created_by_kind, p.created_by_id, p.created_by_name,
     p.created_at, ${updatedAt} as updated_at, v.deliveries, v.overrides, v.media`
@@ -142,7 +142,7 @@ export type PostRow = {
   media: string[]
 }
 
-/** A row of `postView` as callers see it: instants in ISO 8601, `channelIds` without those cancelled. */
+/** A row of `postView` as callers see it: times in ISO 8601, `channelIds` without cancelled ones. */
 export function showPost(row: PostRow): Post {
   const channelIds = row.deliveries
     .filter(({ status }) => status !== 'CANCELLED' || row.status === 'CANCELLED')
@@ -169,7 +169,7 @@ export function showPost(row: PostRow): Post {
   }
 }
 
-/** PostgreSQL's spelling of an instant, in ours: ISO 8601, UTC, milliseconds. */
+/** Converts a time from PostgreSQL's format to ours: ISO 8601, UTC, milliseconds. */
 export function iso<T extends string | null>(value: T): T {
   return (value === null ? null : new Date(value).toISOString()) as T
 }

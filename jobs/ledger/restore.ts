@@ -8,52 +8,54 @@ import { currentTimeline, identity, isSameDatabase } from './database-identity.t
 type Looking = { db: Db; databaseUrl: string; log: Logger }
 
 /**
- * See whether this is the database that the installation last ran on. A dump that was restored, into this database or another
- * one, differs, and so does a standby that became the primary: then nothing is claimed until an operator resumes, since what
- * was due after the backup may have gone out. A copy of the whole cluster that was put back in its place cannot be told from it.
+ * Check whether this is the database that the installation last ran on. It differs if a dump was restored, into this
+ * database or another one, or if a standby became the primary. Then we claim nothing until an operator resumes, because
+ * deliveries that were due after the backup may be published. We cannot detect a copy of the whole cluster that was put
+ * back in its place.
  *
- * Each worker asks at its start and every few seconds; claims and intents ask by themselves (jobs/ledger/database-identity.ts).
+ * Each worker checks this at its start and every few seconds. Claims and intents check it themselves
+ * (jobs/ledger/database-identity.ts).
  */
 export async function noticeRestore({ db, databaseUrl, log }: Looking): Promise<void> {
   const [seen] = await db.execute<{ isUsual: boolean }>(sql`
     select (${isSameDatabase} and i.restored_at is null and i.timeline = ${currentTimeline}) is true as "isUsual" from installation i`)
   if (seen?.isUsual) return
-  const fresh = connect(databaseUrl, { connections: 1, name: 'restore' }) // others may know types that are gone
+  const fresh = connect(databaseUrl, { connections: 1, name: 'restore' }) // old connections may know types that are gone
   await fresh.db.transaction((tx) => lookCloser(tx, log)).finally(fresh.end)
 }
 
 async function lookCloser(tx: Tx, log: Logger): Promise<void> {
-  await tx.execute(sql`select from installation for no key update`) // before the look: another worker may be at it
+  await tx.execute(sql`select from installation for no key update`) // before we check: another worker may check, too
   const [row] = await tx.execute<{ isSame: boolean; isRestored: boolean }>(sql`
     select ${isSameDatabase} as "isSame", i.restored_at is not null as "isRestored" from installation i`)
-  if (!row) return // a restore is under way; without this row nothing is claimed
+  if (!row) return // a restore is running; without this row we claim nothing
   if (!row.isSame) {
     const restored = await afterRestore(tx)
-    log.error(restored, 'this database was restored or failed over: sending is stopped until `npm run admin -- resume`')
+    log.error(restored, 'this database was restored or failed over: we send nothing until `npm run admin -- resume`')
     if (restored.connectionsLeft > 0)
       log.error(
         restored,
-        'connections of another database role could not be ended: restart all processes before `resume`',
+        'could not end the connections of another database role: restart all processes before `resume`',
       )
   } else if (row.isRestored) await putPastDueBeforePerson(tx)
   else await tx.execute(sql`update installation set (system_identifier, database_oid, timeline) = (${identity})`)
 }
 
 /**
- * Stop sending, for the database is a restored backup, and have every process of ours connect anew. Safe to say again. `tx` is a
- * transaction and no savepoint of one, on a connection that was opened after the restore.
+ * Stop sending, because the database is a restored backup, and let each of our processes connect again. Safe to call
+ * again. `tx` is a transaction, not a savepoint, on a connection that was opened after the restore.
  */
 export async function afterRestore(tx: Tx): Promise<Restored & Connections> {
   const restored = await markRestored(tx)
   return { ...restored, ...(await endConnections(tx)) }
 }
 
-/** How many connections of our processes were ended, and how many were not: PostgreSQL lets this role end none of theirs. */
+/** How many connections of our processes we ended, and how many are left because this role may not end them. */
 export type Connections = { connectionsEnded: number; connectionsLeft: number }
 
-// A restore makes types and tables anew, and a connection keeps what it knew of the old ones: what it sends then cannot be
-// recorded. Ended before this transaction commits, so that none is left when sending is resumed. Commands begin anew by themselves.
-// A role that may not end those of another one still stops sending.
+// A restore creates types and tables again, but an open connection still uses the old ones: it could not record what it
+// sends. We end these connections before this transaction commits, so that none is left when sending resumes. Commands
+// start again by themselves. A role that may not end the connections of another role still stops sending.
 async function endConnections(tx: Tx): Promise<Connections> {
   const [row] = await tx.execute<Connections>(sql`
     with ours as materialized (
@@ -65,13 +67,13 @@ async function endConnections(tx: Tx): Promise<Connections> {
   return row!
 }
 
-/** What `markRestored` has put before a person. */
+/** What `markRestored` marked as needs review. */
 export type Restored = { restoredAt: Date; needsReview: number; organisations: number }
 
 /**
- * Stop every claim until `resume`, for the database is a restored backup, and put what was past due in it before a person:
- * it may have gone out between the backup and now. Safe to say again. `tx` is a transaction and no savepoint of one: the mark
- * holds its number.
+ * Stop every claim until `resume`, because the database is a restored backup. Mark its past-due deliveries as needs
+ * review: they may have been published between the backup and now. Safe to call again. `tx` is a transaction, not a
+ * savepoint: the mark stores its number.
  *
  * Uncertain deliveries are left to the looks, which ask the network itself.
  */
@@ -85,8 +87,8 @@ export async function markRestored(tx: Tx): Promise<Restored> {
 }
 
 /**
- * What was past due when the restore was noticed needs a person. Said again while sending is stopped: rows may come in after
- * that instant, and what was uncertain may turn out not to be out.
+ * Deliveries that were past due when we noticed the restore need review. We repeat this while sending is stopped: rows
+ * may come in later, and an uncertain delivery may turn out not to be published.
  */
 export async function putPastDueBeforePerson(tx: Tx): Promise<Omit<Restored, 'restoredAt'>> {
   const organisations = await tx.execute<{ id: string }>(sql`
@@ -97,15 +99,16 @@ export async function putPastDueBeforePerson(tx: Tx): Promise<Omit<Restored, 're
   return { needsReview, organisations: organisations.length }
 }
 
-// A held one goes out by itself once its channel is reconnected, so it counts as well.
+// A held delivery goes out by itself when its channel is reconnected, so it counts as well.
 const isPastDue = sql`(d.state in ('scheduled', 'claimed', 'held')
   and greatest(d.due_at, d.created_at) <= (select restored_at from installation))`
 
 const asRestored = { which: isPastDue, error: errorOf('restored'), message: 'A backup was restored.' }
 
 /**
- * Put right what lists show of posts, where a restored backup is not resumed yet: pg_restore makes the triggers that keep the lists
- * after the rows, and what was written in between is not in them. Reads all posts then, however long that takes.
+ * Correct the lists of posts if a restored backup is not resumed yet. pg_restore creates the triggers that keep the
+ * lists after it inserts the rows, so the lists miss rows that were written in between. This reads all posts, without
+ * a time limit.
  */
 export async function putListsRight(tx: Tx): Promise<void> {
   await tx.execute(sql`set local statement_timeout = 0`)
@@ -131,8 +134,9 @@ export async function putListsRight(tx: Tx): Promise<void> {
 }
 
 /**
- * Whether sending goes on after a failover by itself. It loses nothing only where every commit waited for the standby
- * (synchronous_commit at least `on`, with synchronous_standby_names): otherwise the standby may not know what went out last.
+ * Set whether sending goes on by itself after a failover. This is safe only if every commit waited for the standby
+ * (synchronous_commit at least `on`, with synchronous_standby_names). Otherwise the standby may miss what was sent
+ * last.
  */
 export async function allowFailover(tx: Tx, isAllowed: boolean): Promise<{ failover: 'go-on' | 'stop' }> {
   await tx.execute(sql`update installation set allows_failover = ${isAllowed}`)

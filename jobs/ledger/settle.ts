@@ -8,25 +8,26 @@ import { emit, emitAll, emitChannelEvent } from './events.ts'
 import { type ClaimedDelivery, type Ending, endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
 import { wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './wake-ups.ts'
 
-// How an attempt ends: the second half of the state machine that begins in ledger.ts. Each function locks the post before
-// the delivery, and emits the post's event in the same transaction.
+// How an attempt ends. This is the second half of the state machine that begins in ledger.ts. Each function locks the
+// post before the delivery, and emits the post's event in the same transaction.
 
-/** That a delivery is out, and how we know: the network's answer to `attemptNo`, a reading, or a person's decision. */
+/** Proof that a delivery is out: the network's answer to `attemptNo`, a look at the network, or a person's decision. */
 export type Proof = Pick<ClaimedDelivery, 'id' | 'organisationId' | 'postId' | 'attemptNo'> & {
   publication: Publication
   evidence: 'answered' | 'found' | 'person'
 }
 
 /**
- * Record that deliveries are out, and emit their events. Proof is accepted from anyone, at any time, no matter who holds the
- * lease by now. A delivery was published when it was sent. Returns by id how long after its due time each was recorded, in
- * milliseconds; without those that were recorded before.
+ * Record that deliveries are out, and emit their events. We accept proof from anyone, at any time, no matter who holds
+ * the lease now. The publication time is the time of sending. Returns by id how long after its due time each delivery
+ * was recorded, in milliseconds, without those that were recorded before.
  *
- * Throws a unique violation (23505) when a `remoteId` is recorded for another delivery of the channel: then it is not ours.
+ * Throws a unique violation (23505) if a `remoteId` is recorded for another delivery of the channel: it is not ours
+ * then.
  */
 export async function recordPublished(tx: Tx, proofs: Proof[]): Promise<Map<string, number>> {
   const column = <T>(of: (proof: Proof) => T) => sql.param(proofs.map(of))
-  // In a group nobody waits long for somebody else's lock: each is then recorded alone.
+  // In a batch, we do not wait long for the lock of another transaction. If we time out, we record each delivery alone.
   if (proofs.length > 1) await tx.execute(sql`select set_config('lock_timeout', '200ms', true)`)
   await tx.execute(sql`
     select p.id from posts p where p.id = any(${column(({ postId }) => postId)}::uuid[]) order by p.id for no key update`)
@@ -64,8 +65,9 @@ export async function recordPublished(tx: Tx, proofs: Proof[]): Promise<Map<stri
 }
 
 /**
- * Surely not sent, and may work later: scheduled again `waitMs` from now, the channel paused as long when the network asked
- * for it. A day after its due time it fails instead (`gave_up`; needs_review if something may be out).
+ * The post is surely not sent, and may work later. We schedule it again `waitMs` from now, and pause the channel as
+ * long if the network asked for it. A day after its due time it fails instead (`gave_up`; needs_review if it may be
+ * out).
  */
 export async function postpone(
   db: Db,
@@ -93,13 +95,13 @@ export async function postpone(
   await db.transaction(async (tx) => {
     await tx.execute(statement)
     await emit(tx, delivery.organisationId, [delivery.postId])
-    // At once: its worker goes on down the channel by itself.
+    // If the wait is 0, its worker goes on with the channel by itself.
     if (wait.waitMs > 0) await wakeAtDue(tx, [delivery.id])
     await wakeNextSuspect(tx, delivery)
   })
 }
 
-/** Surely not sent, and will not pass: failed, or put before a person where something may be out. */
+/** The post is surely not sent, and a retry would not help. It fails, or needs review if something may be out. */
 export async function fail(db: Db, delivery: ClaimedDelivery, error: DeliveryError, ending: Ending): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.execute(sql`
@@ -116,8 +118,9 @@ export async function fail(db: Db, delivery: ClaimedDelivery, error: DeliveryErr
 }
 
 /**
- * The network no longer accepts the credential: held, and the channel needs a person. But only while the version that was
- * refused is still the current one; refreshed or reconnected meanwhile, the delivery is simply scheduled again.
+ * The network no longer accepts the credential. The delivery is held, and a person must reconnect the channel. But if
+ * the credential was refreshed or reconnected meanwhile, the refused version is old, and we just schedule the
+ * delivery again.
  */
 export async function hold(db: Db, delivery: ClaimedDelivery, error: DeliveryError, ending: Ending): Promise<void> {
   await db.transaction(async (tx) => {
@@ -144,8 +147,8 @@ export async function hold(db: Db, delivery: ClaimedDelivery, error: DeliveryErr
 }
 
 /**
- * The post may be out, and the outcome is unknown: uncertain. We look for it `lookAfterMs` after the intent. What is behind
- * it on its channel is woken.
+ * The post may be out, and the outcome is unknown: the delivery becomes uncertain. We look for it `lookAfterMs` after
+ * the intent. We wake the next deliveries of its channel.
  */
 export async function markUncertain(
   db: Db,
@@ -170,15 +173,15 @@ export async function markUncertain(
   })
 }
 
-/** Deliveries that may have ended their worker go one at a time: the end of one is the next one's turn. */
+/** Deliveries that may have crashed their worker go one at a time. When one ends, we wake the next one. */
 export async function wakeNextSuspect(tx: Tx, { isSuspect }: Pick<ClaimedDelivery, 'isSuspect'>): Promise<void> {
   if (isSuspect) await wakeSuspect(tx)
 }
 
-// Always true, and known only when the CTE `channel` has been read: it is locked before the post.
+// Always true. It makes PostgreSQL read the CTE `channel` first, so that the channel is locked before the post.
 const channelFirst = sql`(select count(*) from channel) >= 0`
 
-/** The CTE `post`: that of a delivery, locked. Whatever reads it waits for the lock. */
+/** The CTE `post`: the post of a delivery, locked. Everything that reads it waits for the lock. */
 export function lockedPost(deliveryId: string, first: SQL = sql`true`): SQL {
   return sql`post as materialized (
     select p.id from posts p

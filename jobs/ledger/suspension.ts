@@ -5,19 +5,21 @@ import { putBeforePerson } from './before-person.ts'
 import { ms } from './ledger.ts'
 import { wakeDue } from './pause.ts'
 
-// An operator stops one organisation. Claim and intend look at its row (jobs/ledger/pause.ts); what is being sent still ends.
+// An operator stops one organisation. Claim and intend check its row (jobs/ledger/pause.ts). Running sends still
+// finish.
 
-const ShortMs = 60_000 // such a suspension was a mistake: what waited is hardly late, and nobody needs to be asked
+const ShortMs = 60_000 // a shorter suspension was a mistake: posts are hardly late, and no person needs to decide
 
-/** Send nothing of an organisation; one that is suspended already stays so since then. */
+/** Send nothing of an organisation. If it is suspended already, it keeps its suspension time. */
 export async function suspend(tx: Tx, organisationId: string): Promise<void> {
   await tx.execute(sql`
     update organisations set suspended_at = coalesce(suspended_at, now()) where id = ${organisationId}`)
 }
 
 /**
- * Send again what becomes due from now on. What waits already is put before a person, for nobody wants all of it at once; after
- * less than a minute it goes out. Returns how many deliveries need a person. The organisation is locked.
+ * Send again what becomes due from now on. Deliveries that already wait need review, because nobody wants all of them
+ * to go out at once. But after less than a minute they just go out. Returns how many deliveries need review. The
+ * caller has locked the organisation.
  */
 export async function unsuspend(tx: Tx, organisationId: string): Promise<number> {
   const needsReview = await putBeforePerson(tx, organisationId, {
@@ -32,12 +34,13 @@ export async function unsuspend(tx: Tx, organisationId: string): Promise<number>
   return needsReview
 }
 
-// By the hour that was asked for: what waits for its next try would go out by itself as well, and what is held once its channel is
-// reconnected. A claim is taken away.
+// This checks the due time, not the time of the next try: a delivery that waits for its next try would go out by itself
+// as well, and so would a held one when its channel is reconnected. A claimed delivery loses its claim.
 const isPutAside = sql`(d.state in ('scheduled', 'claimed', 'held') and d.due_at <= now() and exists (
   select from organisations o where o.id = d.organisation_id and o.suspended_at < now() - ${ms(ShortMs)}))`
 
-// Channel by channel, as the index of what is scheduled goes; the others are in small indexes of their own.
+// Scheduled deliveries are read channel by channel, in the order of their index. The others have small separate
+// indexes.
 function postsOf(organisationId: string): SQL {
   return sql`
     select d.post_id from channels c join deliveries d on d.channel_id = c.id

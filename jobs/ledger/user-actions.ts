@@ -6,10 +6,10 @@ import { emit } from './events.ts'
 import { endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
 import { wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './wake-ups.ts'
 
-// What a person orders of deliveries. Each takes ids that its caller has locked (`lockDeliveries`) and checked, in the
-// transaction of that lock: the answer that the person reads is then what the network will show.
+// Actions of people on deliveries. Each takes deliveries that its caller has locked (`lockDeliveries`) and checked,
+// in the transaction of that lock. So the answer that the person reads is what the network will show.
 
-/** A delivery as the person's order finds it. */
+/** A delivery as the person's action finds it. */
 export type Found = {
   id: string
   channelId: string
@@ -20,8 +20,8 @@ export type Found = {
 }
 
 /**
- * The deliveries of an organisation's post, locked, oldest id first. Channels and the post are locked before them,
- * in the one order that everybody keeps. Empty when the organisation has no such post.
+ * The deliveries of an organisation's post, locked, oldest id first. We lock the channels and the post before them, in
+ * the order that all code uses. Empty if the organisation does not have this post.
  */
 export async function lockDeliveries(tx: Tx, organisationId: string, postId: string): Promise<Found[]> {
   await tx.execute(sql`
@@ -38,8 +38,8 @@ export async function lockDeliveries(tx: Tx, organisationId: string, postId: str
 }
 
 /**
- * Draft, scheduled, claimed, held or cancelled deliveries get a new state and hour (null: a draft without one; left out:
- * the one that they have, which a retry may have moved). A running claim loses its lease.
+ * Give draft, scheduled, claimed, held or cancelled deliveries a new state and due time. Null: a draft without a due
+ * time. Left out: they keep their due time, which a retry may have moved. A running claim loses its lease.
  */
 export async function reschedule(
   tx: Tx,
@@ -61,7 +61,7 @@ export async function reschedule(
   await wakeFreed(tx, found)
 }
 
-/** Cancel deliveries of which nothing can be out there, or whose fate a person has decided. */
+/** Cancel deliveries that cannot be published, or whose outcome a person has decided. */
 export async function cancel(tx: Tx, found: Found[]): Promise<void> {
   if (found.length === 0) return
   await tx.execute(sql`
@@ -74,7 +74,10 @@ export async function cancel(tx: Tx, found: Found[]): Promise<void> {
   await wakeFreed(tx, found)
 }
 
-/** Send failed deliveries, or those that a person found not to be there, from the start: due now, nothing of the past kept. */
+/**
+ * Send failed deliveries, or those that a person did not find at the network, from the start: due now, with no
+ * history.
+ */
 export async function sendAgain(tx: Tx, found: Found[]): Promise<void> {
   await tx.execute(sql`
     update deliveries set
@@ -84,7 +87,7 @@ export async function sendAgain(tx: Tx, found: Found[]): Promise<void> {
   await wakeAtDue(tx, ids(found))
 }
 
-/** Hold what is unsent of a channel that a person disconnects, until it is connected again. */
+/** Hold the unsent deliveries of a channel that a person disconnects, until it is connected again. */
 export async function holdUnsent(tx: Tx, organisationId: string, channelId: string): Promise<void> {
   await lockPosts(tx, organisationId, channelId)
   await lookNoMore(tx, organisationId, channelId)
@@ -102,10 +105,10 @@ export async function holdUnsent(tx: Tx, organisationId: string, channelId: stri
     organisationId,
     [...settled].map(({ postId }) => postId),
   )
-  await wakeSuspect(tx) // one of them may have been what the next one waited for
+  await wakeSuspect(tx) // the next suspect may have waited for one of them
 }
 
-/** Cancel what is unsent of a channel that a person disconnects. What may be out waits for a person. */
+/** Cancel the unsent deliveries of a channel that a person disconnects. Those that may be out need review. */
 export async function cancelUnsent(tx: Tx, organisationId: string, channelId: string): Promise<void> {
   await lockPosts(tx, organisationId, channelId)
   await lookNoMore(tx, organisationId, channelId)
@@ -123,10 +126,10 @@ export async function cancelUnsent(tx: Tx, organisationId: string, channelId: st
     organisationId,
     [...settled].map(({ postId }) => postId),
   )
-  await wakeSuspect(tx) // one of them may have been what the next one waited for
+  await wakeSuspect(tx) // the next suspect may have waited for one of them
 }
 
-/** Send what was held on a channel that is connected again: what was due within a day now, the rest at its due time. */
+/** Send the held deliveries of a channel that is connected again: those due in the last day now, the rest when due. */
 export async function releaseHeld(tx: Tx, times: Times, organisationId: string, channelId: string): Promise<void> {
   await lockPosts(tx, organisationId, channelId)
   const released = await tx.execute<{ id: string; postId: string }>(sql`
@@ -147,8 +150,8 @@ export async function releaseHeld(tx: Tx, times: Times, organisationId: string, 
 }
 
 /**
- * Have what may be out of a channel that is connected again, and waits for a person, looked for once more: while the access
- * was lost its account could not be read. After `releaseHeld`, which locks the posts.
+ * Look once more for the deliveries that may be out and need review, on a channel that is connected again. Without
+ * access we could not read its account. Call this after `releaseHeld`, which locks the posts.
  */
 export async function lookOnceMore(tx: Tx, organisationId: string, channelId: string): Promise<void> {
   const sought = await tx.execute<{ id: string }>(sql`
@@ -163,7 +166,7 @@ export async function lookOnceMore(tx: Tx, organisationId: string, channelId: st
   )
 }
 
-// A channel that is disconnected cannot be read: what waits for a person is looked for when it is connected again.
+// We cannot read a disconnected channel. We look for deliveries that need review when it is connected again.
 async function lookNoMore(tx: Tx, organisationId: string, channelId: string): Promise<void> {
   await tx.execute(sql`
     update deliveries set ${lookCleared}, ${leaseCleared}
@@ -172,7 +175,7 @@ async function lookNoMore(tx: Tx, organisationId: string, channelId: string): Pr
 
 const lookCleared = sql`look_at = null, look_token = null, absent_at = null`
 
-// The posts of a channel that its caller has locked, before their deliveries.
+// Locks the posts before their deliveries. The caller has locked the channel.
 async function lockPosts(tx: Tx, organisationId: string, channelId: string): Promise<void> {
   await tx.execute(sql`
     select p.id from posts p where p.organisation_id = ${organisationId} and p.id in (
@@ -182,7 +185,7 @@ async function lockPosts(tx: Tx, organisationId: string, channelId: string): Pro
     order by p.id for no key update`)
 }
 
-// Whatever is edited, what is held stays so while its channel is out of reach.
+// After an edit, a held delivery stays held while its channel is not connected.
 const isStillHeld = sql`(state = 'held' and exists (
   select from channels c where c.id = channel_id and c.status <> 'active'))`
 
@@ -190,7 +193,7 @@ async function wakeFreed(tx: Tx, found: Found[]): Promise<void> {
   const freed = found.flatMap(({ channelId, state }) => (state === 'claimed' ? [channelId] : []))
   if (freed.length === 0) return
   await wakeChannels(tx, freed)
-  await wakeSuspect(tx) // one of them may have been what the next one waited for
+  await wakeSuspect(tx) // the next suspect may have waited for one of them
 }
 
 function ids(found: Found[]): string[] {

@@ -2,28 +2,33 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
 import { isSought } from './under-way.ts'
 
-// The only file that names graphile_worker in SQL. A job is a wake-up and never the truth: losing all of them loses no post.
+// The only file that names graphile_worker in SQL. A job is only a wake-up, never the state: if we lose all jobs, we
+// lose no post.
 
-/** What each task is called with. */
+/** The payload of each task. */
 export type Payloads = {
   publish: { deliveryId: string; channelId: string; network: string }
   reconcile: { deliveryId: string; network: string }
   webhook: { webhookId: string; organisationId: string }
 }
 
-/** The channel that the alarm listens on: a due instant may have come nearer. */
+/** The PostgreSQL channel that the alarm listens on: the next due time may be earlier now. */
 export const DueChanged = 'punctual_due'
 
 /**
- * Wake the workers at the due time of each of `deliveryIds`. Call it in the transaction that scheduled them, or a crash
- * between the two would leave them to the reaper. A job of the same delivery is replaced, even one stuck with a dead worker.
+ * Wake the workers at the due time of each of `deliveryIds`. Call it in the transaction that scheduled them.
+ * Otherwise a crash between the two would leave them to the reaper. It replaces a job of the same delivery, even one
+ * that is stuck with a dead worker.
  */
 export async function wakeAtDue(tx: Tx, deliveryIds: string[]): Promise<void> {
   if (deliveryIds.length === 0) return
   await wakeWhere(tx, sql`d.id = any(${sql.param(deliveryIds)}::uuid[])`)
 }
 
-/** Wake the heads of these channels, where anything is or will be due. The worker that was going down them has stopped. */
+/**
+ * Wake the heads of these channels, if anything is or will be due. The worker that worked on these channels has
+ * stopped.
+ */
 export async function wakeChannels(tx: Tx, channelIds: string[]): Promise<void> {
   if (channelIds.length === 0) return
   await wakeWhere(
@@ -32,7 +37,7 @@ export async function wakeChannels(tx: Tx, channelIds: string[]): Promise<void> 
   )
 }
 
-/** Wake the one that has waited longest of those that may have ended their worker: they go one at a time. */
+/** Wake the delivery that has waited longest of those that may have crashed their worker: they go one at a time. */
 export async function wakeSuspect(tx: Tx): Promise<void> {
   await wakeWhere(
     tx,
@@ -51,19 +56,22 @@ export async function wakeLook(tx: Tx, deliveryIds: string[]): Promise<void> {
     from deliveries d join channels c on c.id = d.channel_id where d.id = any(${sql.param(deliveryIds)}::uuid[]) and ${isSought}`)
 }
 
-/** Have these webhooks told at once of something new, or as soon as the rest after a failure is over. */
+/** Call these webhooks at once with their new events, or as soon as the pause after a failure is over. */
 export async function callWebhooks(tx: Tx, webhookIds: string[]): Promise<void> {
   if (webhookIds.length > 0) await wakeWebhooksAt(tx, webhookIds, sql`coalesce(w.not_before, now())`)
 }
 
-/** Wake the webhooks when their first waiting delivery is due. Not before a call that is under way must be over: that caller goes on by itself. */
+/**
+ * Wake the webhooks when their first waiting delivery is due. If a call is running, wait for its time limit: that
+ * caller goes on by itself.
+ */
 export async function wakeWebhooks(tx: Tx, webhookIds: string[]): Promise<void> {
   const next = sql`(select min(d.next_attempt_at) from webhook_deliveries d where d.webhook_id = w.id and d.state = 'pending')`
   const busy = sql`(select max(d.lease_until) from webhook_deliveries d where d.webhook_id = w.id and d.lease_until is not null)`
   const at = sql`case when ${next} is not null then greatest(${next}, ${busy}, w.not_before) end`
   if (webhookIds.length === 0) return
   await tx.transaction(async (tx) => {
-    // A transaction that calls a webhook again locks it: we must read that one, or our later time would replace theirs.
+    // A transaction that calls a webhook again locks it. We must read its change, or our later time would replace it.
     await tx.execute(sql`
       select from webhooks where id = any(${sql.param(webhookIds)}::uuid[]) order by id for no key update`)
     await wakeWebhooksAt(tx, webhookIds, at)
@@ -81,19 +89,19 @@ async function wakeWebhooksAt(tx: Tx, webhookIds: string[], at: SQL): Promise<vo
     ) w where w.at is not null having count(*) > 0`)
 }
 
-/** Have every worker look for jobs that are due, now. */
+/** Let every worker look for due jobs now. */
 export async function ring(tx: Tx): Promise<void> {
   await tx.execute(sql`select pg_notify('jobs:insert', '{"r":"alarm","count":1}')`)
 }
 
-/** The keys of the jobs that these pools hold. Reads the whole queue: for a death only. */
+/** The keys of the jobs that these pools hold. It reads the whole queue: use it only for dead workers. */
 export async function jobsHeldBy(tx: Tx, owners: string[]): Promise<string[]> {
   const rows = await tx.execute<{ key: string }>(sql`
     select key from graphile_worker.jobs where locked_by = any(${sql.param(owners)}::text[]) and key is not null`)
   return [...rows].map(({ key }) => key)
 }
 
-/** Make jobs of these keys anew: a dead pool had fetched them, and would keep them locked for hours. */
+/** Create jobs of these keys again: a dead pool had fetched them, and would keep them locked for hours. */
 export async function renewJobs(tx: Tx, keys: string[]): Promise<void> {
   const after = (prefix: string) => keys.flatMap((key) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : []))
   await wakeAtDue(
@@ -105,7 +113,7 @@ export async function renewJobs(tx: Tx, keys: string[]): Promise<void> {
   for (const key of keys) if (key.startsWith('canary-')) await dropJob(tx, key)
 }
 
-/** Forget the job of `key`, if nobody is at it. */
+/** Delete the job of `key`, if no worker runs it. */
 export async function dropJob(tx: Tx, key: string): Promise<void> {
   await tx.execute(sql`select graphile_worker.remove_job(${key})`)
 }
@@ -126,9 +134,9 @@ async function wakeWhere(tx: Tx, which: SQL): Promise<void> {
 }
 
 /**
- * SQL: CTEs that do what wakeAtDue does for those in `deliveries`, such as a CTE that has just made them. It is done when the
- * statement selects from the last, `woken`. Channels are not joined: PostgreSQL expects a hundred new deliveries, and would
- * read all channels for one.
+ * SQL: CTEs that do the same as wakeAtDue for the rows of `deliveries`, such as a CTE that has just inserted them. They
+ * run when the statement selects from the last one, `woken`. We do not join channels: PostgreSQL expects a hundred new
+ * deliveries, and would read all channels for one.
  */
 export function wakingAtDue(deliveries: SQL, which = sql`true`): SQL {
   return sql`
