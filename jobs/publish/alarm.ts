@@ -7,27 +7,27 @@ import type { Outage } from '../monitoring/outage.ts'
 import type { Waiting } from './dispatch.ts'
 
 const AlarmLock = 70_037
-// A timer may fire a moment early, and a job that is not due yet would wait for the next poll.
+// A timer may fire slightly early, and a job that is not due yet would wait for the next poll.
 const GraceMs = 2
 
 type Due = Waiting & { at: string; inMs: number; isAlone: boolean }
 
-/** `onDue` hears of the channel whose hour has come, and says whether its own worker turns to it at once. */
+/** `onDue` is called with a channel that is due. It returns whether its own worker starts with it at once. */
 type Told = { times: Times; outage: Outage; log: Logger; onDue: (channel: Waiting) => boolean }
 
 /**
- * Ring at the very instant of the next due delivery, so that workers need not poll to be on time. What is due alone and
- * has a place in the alarm's own worker needs no ring.
+ * Ring exactly when the next delivery is due, so that workers need not poll to be on time. A ring is not needed if only
+ * one delivery is due and the alarm's own worker has a free place for it.
  *
- * Every worker process runs one; a session lock lets one at a time in the installation work, and another take over when
- * it is gone. Without any, everything still goes out at the poll's pace. Ends when `signal` is aborted.
+ * Every worker process runs an alarm. A session lock lets only one in the installation work, and another one takes over
+ * when it is gone. Without an alarm, posts still go out at the next poll. Ends when `signal` is aborted.
  */
 export async function alarm(
   databaseUrl: string,
   { times, outage, log, onDue }: Told,
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, end } = connect(databaseUrl, { connections: 1, name: 'alarm', plans: 'fresh' }) // one: the lock is its session's
+  const { db, end } = connect(databaseUrl, { connections: 1, name: 'alarm', plans: 'fresh' }) // its session holds the lock
   const nap = new Nap()
   let listening: Awaited<ReturnType<typeof listen>> | null = null
   signal.addEventListener('abort', () => nap.wake())
@@ -41,7 +41,7 @@ export async function alarm(
       if (next?.mine && next.inMs !== null) {
         if (next.inMs <= 0) {
           await ring(db)
-          rung = next.now // one ring for all that is due by now
+          rung = next.now // one ring for everything that is due now
           continue
         }
         if (next.inMs + GraceMs < waitMs) {
@@ -50,7 +50,7 @@ export async function alarm(
         }
       }
     } catch (error) {
-      if (!outage.hasBegunWith(error)) log.warn({ err: error }, 'the alarm cannot read what is due')
+      if (!outage.hasBegunWith(error)) log.warn({ err: error }, 'the alarm could not read the next due time')
     }
     const hasCome = await nap.sleep(waitMs)
     if (coming && hasCome && onDue(coming) && coming.isAlone) rung = coming.at
@@ -70,12 +70,12 @@ function nextDue(db: Db, rung: string) {
       join channels c on c.id = d.channel_id) next on true`)
 }
 
-// Held already, or taken now: asked anew each time, since a connection that was lost came back without it.
+// We hold the lock already, or take it now. We ask each time, because a lost connection comes back without its lock.
 const isMine = sql`(
   exists (select from pg_locks where pid = pg_backend_pid() and locktype = 'advisory' and classid::bigint = ${AlarmLock})
   or pg_try_advisory_lock(${AlarmLock}, 0))`
 
-/** A sleep that can be cut short, also by a call that came just before it. */
+/** A sleep that `wake` cuts short, also if `wake` was called just before it. */
 class Nap {
   #wake: (() => void) | null = null
   #woken = false
@@ -85,7 +85,7 @@ class Nap {
     this.#wake?.()
   }
 
-  /** Whether it was slept to its end. */
+  /** Returns whether the sleep reached its end. */
   async sleep(ms: number): Promise<boolean> {
     if (!this.#woken) {
       await new Promise<void>((done) => {

@@ -1,8 +1,8 @@
 /**
- * One call for many: what comes while a run is under way waits, and goes together in the next one, at most `most` at a time.
+ * One call for many items. Items that come during a run wait and go together in the next run, at most `most` at a time.
  *
- * `run` answers for each item in the order given. When a group fails, `isOfOne` says whether one of it may be the reason:
- * then each is run alone and fails, or not, by itself.
+ * `run` returns an answer for each item, in the given order. When a group fails, `isOfOne` says whether a single item
+ * may be the reason. If so, we run each item alone, and each succeeds or fails by itself.
  */
 export function batch<I, O>(
   run: (items: I[]) => Promise<O[]>,
@@ -23,7 +23,7 @@ export function batch<I, O>(
       for (const [i, { done }] of group.entries()) done(answers[i]!)
     } catch (error) {
       if (group.length > 1 && isOfOne(error))
-        for (const one of group) void runGroup([one]) // nobody waits for the one
+        for (const one of group) void runGroup([one]) // we do not wait: the items run at the same time
       else for (const { fail } of group) fail(error)
     }
   }
@@ -33,7 +33,7 @@ export function batch<I, O>(
       waiting.push({ item, done, fail })
       if (!isRunning) {
         isRunning = true
-        queueMicrotask(runAll) // so that what is asked for in one go is one run
+        queueMicrotask(runAll) // so that items that are added together go in one run
       }
     })
 }

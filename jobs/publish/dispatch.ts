@@ -1,26 +1,26 @@
 import type { Logger } from 'pino'
 import type { NotClaimed } from '../ledger/claim.ts'
 
-// What this worker turns to next: which channel's delivery to send, which uncertain one to look for. Wake-ups name them;
-// each that is named waits here for its turn, is claimed together with others, and takes its place at the end again
-// after one piece of work, until nothing of it is due. What another worker proved to be at waits in a second line, behind
-// nearly everything else: workers that go down channels of their own are not in one another's way (docs/decisions/021).
+// What this worker does next: which channel to send for, or which uncertain delivery to look for. Wake-ups name them.
+// Each named item waits here for its turn and is claimed together with others. After one piece of work it goes to the
+// end of the line again, until nothing of it is due. Items that another worker works on wait in a second line, behind
+// nearly everything else, so that workers with different channels do not block each other (docs/decisions/021).
 
 const ClaimsAtOnce = 100 // in one statement
-const SecondLineEvery = 40 // places: that worker may have more than it can do, or stand still
-// How long something rests that could not be claimed.
+const SecondLineEvery = 40 // places: the other worker may have too much to do, or hang
+// How long an item rests if it could not be claimed.
 const RestMs: Record<Exclude<NotClaimed, 'nothing'>, number> = { locked: 10, elsewhere: 500, full: 100 }
 
-/** What a worker turns to: by its id, on a network. */
+/** An item that a worker works on: its id and its network. */
 export type Waiting = { id: string; network: string }
 
 type Turn = Waiting & { isWokenAgain: boolean }
 
-type Line = Map<string, Map<string, Turn>> // by network, each in the order in which they came
+type Line = Map<string, Map<string, Turn>> // by network, each in the order of arrival
 
 type Work<C> = {
   concurrency: number
-  /** What it answers nothing of has nothing due. */
+  /** An id that is missing from the result has nothing due. */
   claim: (ids: string[]) => Promise<Map<string, C | NotClaimed>>
   /** Never throws. */
   perform: (claimed: C) => Promise<void>
@@ -28,8 +28,8 @@ type Work<C> = {
 }
 
 /**
- * What a worker has been woken for, by id: at most `concurrency` are claimed and performed at once, at most half of these
- * (rounded up) of one network, so that a slow one delays nobody else.
+ * The items that a worker has been woken for, by id. At most `concurrency` are claimed and performed at once, and at
+ * most half of these (rounded up) belong to one network. So a slow network does not delay the others.
  */
 export class Dispatch<C extends object> {
   readonly #work: Work<C>
@@ -39,7 +39,7 @@ export class Dispatch<C extends object> {
   readonly #resting = new Map<string, NodeJS.Timeout>()
   readonly #running = new Map<string, number>() // by network
   readonly #full = new Set<string>() // networks that rest
-  #given = 0 // places, so far
+  #given = 0 // places that we have given so far
   #claiming: Promise<void> | null = null
   #closed = false
 
@@ -47,21 +47,21 @@ export class Dispatch<C extends object> {
     this.#work = work
   }
 
-  /** Something of it is due, or may be. */
+  /** Something of this item is due, or may be due. */
   wake(id: string, network: string): void {
     const busy = this.#busy.get(id)
     if (busy) busy.isWokenAgain = true
     else this.#enqueue({ id, network, isWokenAgain: false })
   }
 
-  /** How many places nothing has. */
+  /** How many places are free. */
   places(): number {
     return this.#closed ? 0 : this.#work.concurrency - this.#busy.size
   }
 
   /**
-   * Start as many of these as there are places for, and leave the rest to the worker that was woken for it. Returns how many.
-   * None for a network that already has something waiting.
+   * Start as many of these as we have places for, and leave the rest to the worker that was woken for it. Returns how
+   * many. We start none for a network that already has something waiting.
    */
   offer(due: Waiting[]): number {
     const room = new Map<string, number>()
@@ -77,7 +77,7 @@ export class Dispatch<C extends object> {
     return taken
   }
 
-  /** Claim nothing more. Resolves when no claim is under way; what is claimed already may be. */
+  /** Claim nothing more. Resolves when no claim is running. Work on claimed items may still run. */
   async close(): Promise<void> {
     this.#closed = true
     for (const timer of this.#resting.values()) clearTimeout(timer)
@@ -94,7 +94,7 @@ export class Dispatch<C extends object> {
   #enqueue(turn: Turn, line = this.#waiting): void {
     clearTimeout(this.#resting.get(turn.id))
     this.#resting.delete(turn.id)
-    this.#elsewhere.get(turn.network)?.delete(turn.id) // woken: into the first line
+    this.#elsewhere.get(turn.network)?.delete(turn.id) // woken: it goes into the first line
     const ofNetwork = line.get(turn.network) ?? new Map<string, Turn>()
     if (!ofNetwork.has(turn.id)) ofNetwork.set(turn.id, { ...turn, isWokenAgain: false })
     line.set(turn.network, ofNetwork)
@@ -102,7 +102,7 @@ export class Dispatch<C extends object> {
   }
 
   #turn(): void {
-    this.#claiming ??= Promise.resolve().then(() => this.#claimAll()) // what is woken in one go is claimed in one
+    this.#claiming ??= Promise.resolve().then(() => this.#claimAll()) // claims items together that are woken together
   }
 
   async #claimAll(): Promise<void> {
@@ -113,7 +113,7 @@ export class Dispatch<C extends object> {
     this.#claiming = null
   }
 
-  // As long as there is room.
+  // Takes turns while there is room.
   #take(): Turn[] {
     const taken: Turn[] = []
     while (!this.#closed && taken.length < ClaimsAtOnce) {
@@ -129,7 +129,7 @@ export class Dispatch<C extends object> {
     return taken
   }
 
-  // The oldest turn of the network that has the fewest places; of several, of the one that was given none for longest.
+  // The oldest turn of the network that has the fewest places. If several have, the one that has waited longest.
   #next(line: Line): Turn | undefined {
     const open = [...line].filter(([network, turns]) => turns.size > 0 && this.#hasRoom(network))
     const [fewest] = open.sort(([a], [b]) => this.#runningOn(a) - this.#runningOn(b))
@@ -137,7 +137,7 @@ export class Dispatch<C extends object> {
     const [network, turns] = fewest
     const [turn] = turns.values()
     turns.delete(turn!.id)
-    line.delete(network) // and to the end
+    line.delete(network) // moves the network to the end
     line.set(network, turns)
     return turn
   }
@@ -150,7 +150,7 @@ export class Dispatch<C extends object> {
     return this.#busy.size < this.#work.concurrency && this.#roomOn(network) > 0
   }
 
-  // Half, rounded up: jobs/ledger/claim.ts reckons with it (mostAtOnce).
+  // Half, rounded up: jobs/ledger/claim.ts relies on it (mostAtOnce).
   #roomOn(network: string): number {
     return this.#full.has(network) ? 0 : Math.ceil(this.#work.concurrency / 2) - this.#runningOn(network)
   }
@@ -159,7 +159,7 @@ export class Dispatch<C extends object> {
     try {
       return await this.#work.claim(turns.map(({ id }) => id))
     } catch (error) {
-      this.#work.log.warn({ err: error }, 'nothing could be claimed; it is tried again')
+      this.#work.log.warn({ err: error }, 'could not claim anything: we try again')
       return new Map(turns.map(({ id }) => [id, 'full'])) // after a rest
     }
   }
@@ -183,7 +183,7 @@ export class Dispatch<C extends object> {
     this.#running.set(turn.network, this.#runningOn(turn.network) - 1)
   }
 
-  // All of it waits in line, and none of it asks for a place meanwhile.
+  // All items of the network wait in line, and none gets a place meanwhile.
   #restNetwork(turn: Turn): void {
     const { network } = turn
     if (!this.#full.has(network)) setTimeout(() => this.#full.delete(network) && this.#turn(), RestMs.full)

@@ -8,14 +8,14 @@ import { PublishError, serverName } from '../networks/network.ts'
 import { OutboundError } from '../outbound/outbound.ts'
 import { backoff } from './backoff.ts'
 
-// From what went wrong to a verdict, and from the verdict to the delivery's next state.
+// Turns an error into a verdict, and the verdict into the delivery's next state.
 
 const InternalFailuresAtMost = 5
 
-/** An attempt that failed. `intended`: from there on, what is not known to have failed may be out there. */
+/** An attempt that failed. `intended`: after the intent, the post may be out unless we know that it failed. */
 export type Failed = { kind: 'failed'; error: unknown; intended: boolean; delivery: ClaimedDelivery }
 
-/** Record what a failed attempt does to its delivery. Returns how the attempt ended. */
+/** Record the result of a failed attempt on its delivery. Returns how the attempt ended. */
 export async function settleFailed(deps: Deps, failed: Failed): Promise<Ending> {
   const { error, intended, delivery } = failed
   const verdict = verdictOf(error, intended, serverOf(deps, delivery))
@@ -23,7 +23,7 @@ export async function settleFailed(deps: Deps, failed: Failed): Promise<Ending> 
   const ending: Ending = { outcome: code === 'internal' ? 'internal' : verdict.verdict, message, status, reply }
   if (code === 'internal') deps.log.error({ err: error }, 'an attempt failed on our side')
   else if (verdict !== error && !(error instanceof OutboundError))
-    deps.log.error({ err: error }, 'a network failed in a way that it should not')
+    deps.log.error({ err: error }, 'a network failed with an unexpected error')
   await writeFailure(deps, delivery, verdict, ending)
   deps.tally.failed()
   if (status === 429) deps.metrics.limited(delivery.network)
@@ -57,7 +57,7 @@ async function writeFailure(
   return postpone(db, times, delivery, wait, ending)
 }
 
-/** Any error as a verdict: surely not sent is `later`; once a byte may have left, what is not known is `unknown`. */
+/** The verdict of any error: `later` if the post is surely not sent, `unknown` if a byte may have left. */
 function verdictOf(error: unknown, intended: boolean, server: string): PublishError {
   if (error instanceof PublishError) return intended ? error : notSent(error)
   if (error instanceof OutboundError) {
@@ -68,7 +68,7 @@ function verdictOf(error: unknown, intended: boolean, server: string): PublishEr
   return new PublishError('later', 'Something went wrong on our side.', { code: 'internal', cause: error })
 }
 
-/** Nothing but an upload had been sent: an unknown outcome is then a failure that may pass. */
+/** We have sent nothing but uploads. So an unknown outcome is a failure that may pass. */
 function notSent(error: PublishError): PublishError {
   if (error.verdict !== 'unknown') return error
   const { message, status, reply } = error
@@ -77,16 +77,16 @@ function notSent(error: PublishError): PublishError {
   return new PublishError('later', message, { ...kept, code, cause: error })
 }
 
-/** How people call the server that a claimed delivery goes to. */
+/** The name, for people, of the server that a claimed delivery goes to. */
 export function serverOf({ networks }: Deps, { network, remoteAccount }: ClaimedDelivery): string {
   return networks[network] ? serverName(networks[network], remoteAccount) : 'The network'
 }
 
-const StorageSteps = 60 // a minute: each try downloads anew, and leaves an attempt behind
+const StorageSteps = 60 // a minute: each try downloads again and adds an attempt
 
-/** That our database or file storage took no work; null where `cause` says something else. */
+/** The error if our database or file storage was not available. Null if `cause` has another reason. */
 export function storageAway({ times }: Deps, cause: unknown): PublishError | null {
-  // Nobody's failure, so no step of patience; but not at once: what can be claimed and not sent would go round and round.
+  // The post did not fail, so we count no backoff step. But we do not retry at once: that would loop without a pause.
   const retryIn = (ms: number) => new Date(Date.now() + ms)
   if (isFileStorageAway(cause)) {
     const more = { code: 'file_storage_away', retryAt: retryIn(StorageSteps * times.reaperMs), cause }
@@ -98,8 +98,8 @@ export function storageAway({ times }: Deps, cause: unknown): PublishError | nul
   return new PublishError('later', 'Our database took no work just now.', more)
 }
 
-// A blind network cannot be asked, so there is nothing to wait for: reconcile puts it before a person at once. What fails at
-// one instant is not to be read at one.
+// We cannot ask a blind network, so we do not wait: reconcile marks the delivery as needs review at once. The random
+// part spreads the looks for deliveries that failed at the same time.
 function lookAfterMs({ networks, times }: Deps, { network }: ClaimedDelivery): number {
   if (networks[network]?.repeatedSend === 'blind') return 0
   return times.sendMs + times.firstLookMs + Math.random() * times.lookSpreadMs

@@ -13,9 +13,9 @@ import { OutboundError } from '../outbound/outbound.ts'
 import { backoff } from './backoff.ts'
 import { notePublished, type SealedChannel } from './network-session.ts'
 
-// From what a reading found to the delivery's next state.
+// Turns the result of a look into the delivery's next state.
 
-/** An uncertain delivery that this worker looks for; only the holder of `lookToken` may say that it is absent. */
+/** An uncertain delivery that this worker looks for. Only the holder of `lookToken` may record that it is absent. */
 export type SoughtDelivery = SealedChannel & {
   id: string
   postId: string
@@ -25,22 +25,22 @@ export type SoughtDelivery = SealedChannel & {
   backoffStep: number
   lookToken: string
   intendedAt: Date
-  isSecond: boolean // an earlier complete reading did not show it
-  unclear: DeliveryError | null // an earlier one left it open
+  isSecond: boolean // an earlier complete look did not find it
+  unclear: DeliveryError | null // an earlier look had no clear result
   isTooOld: boolean
-  isWithPerson: boolean // it waits for a person, whatever is found but the post
+  isWithPerson: boolean // it needs review, unless we find the post
 }
 
-/** What a reading found. */
+/** The result of a look. */
 export type Finding =
   | { kind: 'found'; publication: Publication }
   | { kind: 'absent' }
-  | { kind: 'unclear'; error: DeliveryError } // neither: a post that is there may be this one
-  | { kind: 'repeat' } // a keyed network: the same again is the same post
+  | { kind: 'unclear'; error: DeliveryError } // neither: an existing post may be this one
+  | { kind: 'repeat' } // a keyed network: sending the same again gives the same post
   | { kind: 'unreadable'; error: unknown } // may pass
   | { kind: 'unknowable'; error: DeliveryError }
 
-/** Record what a reading found, if this worker still holds the look. */
+/** Record the result of a look, if this worker still holds the look. */
 export async function recordFinding(deps: Deps, delivery: SoughtDelivery, finding: Finding): Promise<void> {
   const { db, times, networks, log } = deps
   if (finding.kind === 'found') return recordFound(deps, delivery, finding.publication)
@@ -52,13 +52,13 @@ export async function recordFinding(deps: Deps, delivery: SoughtDelivery, findin
     if (delivery.isSecond || delivery.unclear) return leaveToPerson(db, delivery, finding.error)
     return lookAgain(db, delivery, settlesWithinMs, sql`error = ${json(finding.error)}`)
   }
-  // What may have been it once is not proved absent by being gone.
+  // An earlier look saw a post that may be this one. That it is gone now does not prove that ours was absent.
   if (finding.kind === 'absent' && delivery.unclear) return leaveToPerson(db, delivery, delivery.unclear)
   if (finding.kind === 'absent' && delivery.isSecond)
     return sendAnew(db, delivery, backoff(times, delivery.backoffStep))
   if (finding.kind === 'absent') return lookAgain(db, delivery, settlesWithinMs, sql`absent_at = now()`)
   const kind = finding.error instanceof OutboundError ? finding.error.kind : undefined
-  log.warn({ err: finding.error, kind }, 'a reading failed')
+  log.warn({ err: finding.error, kind }, 'a look failed')
   if (delivery.isTooOld)
     return leaveToPerson(
       db,
@@ -68,7 +68,7 @@ export async function recordFinding(deps: Deps, delivery: SoughtDelivery, findin
   return lookAgain(db, delivery, backoff(times, delivery.backoffStep), oneStep)
 }
 
-/** Looked for once more after its channel was connected again: not found, it stays with the person. It is never sent. */
+/** We looked once more after its channel was connected again. If not found, it still needs review. We never send it. */
 async function recordForPerson(
   { db, times, networks }: Deps,
   delivery: SoughtDelivery,
@@ -93,18 +93,20 @@ async function recordFound(deps: Deps, delivery: SoughtDelivery, publication: Pu
     })
     if (lateMs !== undefined) notePublished(deps, delivery.network, lateMs)
   } catch (error) {
-    if (sqlStateOf(error) !== '23505') throw error // recorded for another delivery meanwhile: not ours, look again
+    if (sqlStateOf(error) !== '23505') throw error // recorded for another delivery: not ours, look again
     await lookAgain(deps.db, delivery, backoff(deps.times, delivery.backoffStep), oneStep)
   }
 }
 
-/** A keyed network: send the same bytes with the same key again, after those behind it. It may be out until then. */
+/**
+ * On a keyed network: send the same bytes with the same key again, after the next ones. The post may be out already.
+ */
 async function repeat(db: Db, delivery: SoughtDelivery, waitMs: number): Promise<void> {
   const later = sql`next_attempt_at = now() + ${ms(waitMs)}, backoff_step = backoff_step + 1`
   await freeChannel(db, delivery, sql`state = 'scheduled', error = ${json(repeatedError)}, ${later}`)
 }
 
-/** Two complete readings did not show it: it is not out, and is prepared and sent anew. */
+/** Two complete looks did not find it: it is not out. We prepare and send it again. */
 async function sendAnew(db: Db, delivery: SoughtDelivery, waitMs: number): Promise<void> {
   const later = sql`next_attempt_at = now() + ${ms(waitMs)}, backoff_step = backoff_step + 1`
   await freeChannel(

@@ -8,21 +8,24 @@ import { Dispatch } from './dispatch.ts'
 import type { SoughtDelivery } from './findings.ts'
 import { beginLooks, look } from './reconcile.ts'
 
-// Which readings begin. After a freeze of all workers or of the database everything that was being sent is to be looked for at
-// once, so how much a network is asked is bounded, whatever the number of workers (docs/decisions/032).
+// Which looks begin. After a freeze of all workers or of the database, we must look for everything that was being
+// sent, at once. So we limit how much we ask a network, for any number of workers (docs/decisions/032).
 
-/** How many readings of one network are under way in the whole installation. */
+/** How many looks at one network may run in the whole installation. */
 const LooksOfNetworkAtOnce = 10
 
-/** While other organisations wait, one that has as many places leaves them as many of the last ones: its servers may be slow. */
+/**
+ * While others wait, an organisation with this many places leaves them this many of the last ones: its servers may be
+ * slow.
+ */
 const LooksOfOrganisation = 3
 
-const LookLock = 70_041 // the first half of a network's advisory lock, the second is hashtext(its name)
+const LookLock = 70_041 // the first half of a network's advisory lock; the second half is hashtext(its name)
 
-/** The uncertain deliveries that a worker has been woken for: each is looked for in turn. */
+/** The uncertain deliveries that a worker has been woken for. It looks for each in turn. */
 export type Looks = Dispatch<SoughtDelivery>
 
-/** Begin to look. Half of the places are for one network. */
+/** Begin to look. One network gets at most half of the places. */
 export function openLooks(deps: Deps): Looks {
   return new Dispatch({
     concurrency: 2 * LooksOfNetworkAtOnce,
@@ -32,14 +35,14 @@ export function openLooks(deps: Deps): Looks {
   })
 }
 
-// A network that answers at once is not asked more often for it.
+// We do not ask a network more often because it answers fast.
 async function lookAtPace(deps: Deps, delivery: SoughtDelivery): Promise<void> {
   await Promise.all([look(deps, delivery), isAsked(deps, delivery.network) && sleep(deps.times.lookPaceMs)])
 }
 
 /**
- * Begin to look for those of these deliveries whose time to look has come: the longest overdue first, one a channel, and of
- * each network that is asked over the wire at most `LooksOfNetworkAtOnce`, each organisation in turn. Answers by delivery.
+ * Begin to look for those of these deliveries that are due for a look: the longest overdue first, one per channel. On a
+ * network that we call, at most `LooksOfNetworkAtOnce` run, each organisation in turn. Returns by delivery.
  */
 export function beginSomeLooks(deps: Deps, deliveryIds: string[]): Promise<Map<string, SoughtDelivery | NotClaimed>> {
   return deps.db.transaction(async (tx) => {
@@ -55,7 +58,7 @@ export function beginSomeLooks(deps: Deps, deliveryIds: string[]): Promise<Map<s
   })
 }
 
-/** Whether a reading of `network` is a call: of all others nothing is asked, so nothing need be spared. */
+/** Whether a look at `network` makes a call. We do not call the other networks, so they need no limit. */
 export function isAsked({ networks }: Pick<Deps, 'networks'>, network: string): boolean {
   const { find, repeatedSend } = networks[network] ?? {}
   return find !== undefined && (repeatedSend === 'readable' || repeatedSend === 'two-step')
@@ -66,7 +69,7 @@ function askedIn(deps: Deps): SQL {
   return sql`${sql.param(asked)}::text[]`
 }
 
-// Nobody waits for the lock: who does not get it tries again in a moment.
+// We do not wait for the lock: if we do not get it, we try again soon.
 async function lockNetworks(tx: Tx, asked: SQL, ids: string[]): Promise<{ id: string; isLocked: boolean }[]> {
   const rows = await tx.execute<{ id: string; isLocked: boolean }>(sql`
     with due as materialized (
@@ -80,10 +83,10 @@ async function lockNetworks(tx: Tx, asked: SQL, ids: string[]): Promise<{ id: st
   return [...rows]
 }
 
-type Placed = { id: string; why: NotClaimed | null } // null: it may begin
+type Placed = { id: string; why: NotClaimed | null } // null: the look may begin
 
-// A statement of its own, after the lock: it sees what was begun before that. What a worker was reading that is gone by now is
-// not being read.
+// A separate statement after the lock: it sees the looks that began before the lock. Looks of dead workers do not
+// count.
 async function assignPlaces(tx: Tx, asked: SQL, ids: string[]): Promise<Placed[]> {
   const rows = await tx.execute<Placed>(sql`
     with busy as materialized (

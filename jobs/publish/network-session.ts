@@ -19,7 +19,7 @@ export function notePublished({ tally, metrics }: Deps, network: string, lateMs:
   metrics.published(network, lateMs)
 }
 
-/** What the network of a channel is given: the credential opened for this use only. */
+/** The session that a channel's network gets. The credential is opened only for this use. */
 export function openSession(deps: Deps, channel: SealedChannel, signal: AbortSignal): Session {
   const { organisationId, channelId, remoteAccount } = channel
   const credential = JSON.parse(open(deps.ring, credentialPlace(channel), channel.credential)) as Credential
@@ -32,16 +32,17 @@ export function credentialPlace({ channelId, organisationId }: { channelId: stri
 }
 
 /**
- * Get a new credential for the one that was refused, alone in the installation, and return the channel with it.
+ * Replace a refused credential with a new one, and return the channel with it. Only one process in the installation
+ * refreshes a channel at a time. If another one has refreshed it meanwhile, we return its credential.
  *
- * Refreshed meanwhile by somebody else, that one is returned. Null when the network has no refresh: the channel
- * needs a person. Throws PublishError `reconnect` when the refresh is refused; any other error may pass.
+ * Null if the network has no refresh: a person must reconnect the channel. Throws PublishError `reconnect` if the
+ * refresh is refused. Any other error may pass.
  */
 export async function refreshed<C extends SealedChannel>(deps: Deps, network: Network, refused: C): Promise<C | null> {
   if (!network.refresh) return null
   const { refresh } = network
   return deps.refreshing.transaction(async (tx) => {
-    // Not the row's lock: claims and settlements of the channel must not wait for the network.
+    // We do not lock the row: claims and settlements of the channel must not wait for the network.
     await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`refresh ${refused.channelId}`}, 0))`)
     const [current] = await tx.execute<{ credential: Uint8Array | null; version: number }>(sql`
       select credential, credential_version as version from channels

@@ -10,13 +10,13 @@ import { type Failed, serverOf, settleFailed, storageAway } from './failure.ts'
 import { notePublished, openSession, refreshed } from './network-session.ts'
 import { retryWrite } from './retry-write.ts'
 
-/** What this worker has under way. When it stops, the gate is closed: no more intents, and `sending` runs to its end. */
+/** What this worker has under way. When it stops, the gate is closed: no more intents begin, and `sending` finishes. */
 export type Gate = { closed: boolean; claimed: Set<string>; sending: Set<string> }
 
-/** What is recorded for many deliveries in one commit (jobs/publish/batch.ts). */
+/** Writes that we record for many deliveries in one commit (jobs/publish/batch.ts). */
 export type BatchedWrites = {
   intend: (intent: Intent) => Promise<boolean>
-  /** How long after its due time it was recorded, in milliseconds; null when it already was. */
+  /** How long after its due time we recorded it, in milliseconds. Null if it was recorded already. */
   recordPublished: (answer: Answer) => Promise<number | null>
 }
 
@@ -24,7 +24,7 @@ type Answer = Proof & Pick<ClaimedDelivery, 'isSuspect'>
 
 const WrittenAtOnce = 100
 
-/** Batch the transitions of all that this worker sends: what one commit can carry, one commit carries. */
+/** Batch the transitions of all deliveries that this worker sends, as many as possible in one commit. */
 export function batchWrites({ db, times }: Pick<Deps, 'db' | 'times'>): BatchedWrites {
   const together = { most: WrittenAtOnce, isOfOne: (error: unknown) => !isDatabaseAway(error) }
   return {
@@ -40,14 +40,14 @@ export function batchWrites({ db, times }: Pick<Deps, 'db' | 'times'>): BatchedW
   }
 }
 
-/** Send one delivery delivery and record the outcome. An error is a verdict, never an exception. */
+/** Send one delivery and record the outcome. An error becomes a verdict, never an exception. */
 export async function deliver(deps: Deps, writes: BatchedWrites, gate: Gate, delivery: ClaimedDelivery): Promise<void> {
   const log = deps.log.child(logFields(delivery))
   gate.claimed.add(delivery.id)
   try {
     deps.at('claimed')
     const outcome = await outcomeOf({ ...deps, log }, writes, gate, delivery)
-    // Proof is worth recording whenever the database comes back: nobody else has it.
+    // We retry longer to record a proof, because only we have it.
     const forMs = outcome.kind === 'published' ? deps.times.claimedAtMostMs : deps.times.leaseMs
     const ended = await retryWrite({ ...deps, log }, () => settle({ ...deps, log }, writes, delivery, outcome), forMs)
     const err = outcome.kind === 'published' ? undefined : outcome.error
@@ -56,7 +56,7 @@ export async function deliver(deps: Deps, writes: BatchedWrites, gate: Gate, del
     if (outcome.kind === 'lost' && !gate.closed) deps.metrics.leaseLost()
     deps.at('settled')
   } catch (error) {
-    log.error({ err: error }, 'an outcome could not be recorded: another worker finds it out')
+    log.error({ err: error }, 'could not record an outcome: another worker will find it out')
   } finally {
     gate.claimed.delete(delivery.id)
     gate.sending.delete(delivery.id)
@@ -66,7 +66,7 @@ export async function deliver(deps: Deps, writes: BatchedWrites, gate: Gate, del
 type Outcome =
   | { kind: 'published'; publication: Publication }
   | Failed
-  | { kind: 'renewed'; error: PublishError } // refused for its credential, which we have refreshed: claim again
+  | { kind: 'renewed'; error: PublishError } // its credential was refused and we refreshed it: claim again
   | { kind: 'lost'; error: null } // the lease went to another worker, or the channel was paused: nothing was sent
 
 async function outcomeOf(
@@ -82,7 +82,8 @@ async function outcomeOf(
     const prepared = delivery.maybeOut && delivery.prepared ? delivery.prepared : await prepare(deps, network, delivery)
     deps.at('prepared')
     gate.sending.add(delivery.id)
-    // From before the intent: if its commit is heard of late, others may look for the post already, and it must not be sent.
+    // We count from before the intent. If we learn late of its commit, others may look for the post already: do not
+    // send.
     const outbound = deps.outbound.beginningWithin(deps.times.beginMs)
     if (gate.closed || !(await writes.intend({ delivery, prepared }))) return { kind: 'lost', error: null }
     intended = true
@@ -94,7 +95,7 @@ async function outcomeOf(
     const failed: Failed = { kind: 'failed', error, intended, delivery }
     const away = intended ? null : storageAway(deps, error)
     if (away) return { ...failed, error: away }
-    // We answer a 401 once with a new credential. After the intent this takes a claim of its own.
+    // After a 401 we try once with a new credential. After the intent, this needs a new claim.
     if (!(error instanceof PublishError) || error.verdict !== 'reconnect' || hasRefreshed) return failed
     if (await wasRefusedBefore(deps, delivery)) return failed
     const fresh = await tryRefresh(deps, delivery)
@@ -112,7 +113,7 @@ async function prepare(deps: Deps, network: Network, delivery: ClaimedDelivery):
   return JSON.stringify(prepared)
 }
 
-/** One call of at most 15 s. `deps.outbound` keeps the deadline of its first byte. */
+/** One call of at most 15 s. `deps.outbound` enforces the deadline of its first byte. */
 function send(deps: Deps, network: Network, delivery: ClaimedDelivery, prepared: string): Promise<Publication> {
   const once = { publishKey: delivery.publishKey, prepared: JSON.parse(prepared) as unknown }
   return within(deps.times.sendMs, serverOf(deps, delivery), (signal) =>
@@ -120,7 +121,7 @@ function send(deps: Deps, network: Network, delivery: ClaimedDelivery, prepared:
   )
 }
 
-// Not AbortSignal.timeout: with a listener it stays in memory until its time is over, long after the call.
+// Not AbortSignal.timeout: with a listener, it stays in memory until its timeout, long after the call has ended.
 async function within<T>(ms: number, server: string, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const halt = new AbortController()
   const over = Promise.withResolvers<never>()
@@ -160,7 +161,7 @@ function refuseIfGone(error: unknown): never {
   throw new PublishError('refused', 'A file of this post is gone.', more)
 }
 
-/** The delivery with a new credential; null if the network gives none; `error` if that may pass. */
+/** The delivery with a new credential. Null if the network gives none. `error` if the failure may pass. */
 async function tryRefresh(
   deps: Deps,
   delivery: ClaimedDelivery,
@@ -201,7 +202,7 @@ async function settle(deps: Deps, writes: BatchedWrites, delivery: ClaimedDelive
   return settleFailed(deps, outcome)
 }
 
-// The second 401 in a row, with a credential newer than the one of the first: refreshing does not help.
+// This is the second 401 in a row, with a newer credential than the first: a refresh does not help.
 async function wasRefusedBefore({ db }: Deps, { id, attemptNo, credentialVersion }: ClaimedDelivery): Promise<boolean> {
   const rows = await db.execute(sql`
     select from attempts where delivery_id = ${id} and no = ${attemptNo - 1} and outcome = 'reconnect'

@@ -15,7 +15,7 @@ const LooksWokenPerTick = 500 // more than can begin before the next tick
 const LatelyAtMost = 1000
 const CrashesAtMost = 3
 
-/** A delivery that was taken from a dead worker, and what has become of it. */
+/** A delivery that we took over from a dead worker, and its new state. */
 export type Taken = {
   id: string
   state: string
@@ -25,15 +25,15 @@ export type Taken = {
   channelId: string
 }
 
-/** What one tick found: the dead, and what was taken from them. */
+/** The result of one tick: the dead workers, and the deliveries that we took over from them. */
 export type Reaped = { dead: string[]; taken: Taken[] }
 
 /**
- * Give a dead worker's deliveries to the living. Safe at any time, in any number of processes.
+ * Give the deliveries of dead workers to other workers. Safe at any time, in any number of processes.
  *
- * A worker is dead when its advisory lock is free at two looks in a row (the process is gone), or a lease of it is over
- * (its host is). Only the first counts against what it had under way, and only when the worker did not announce its end: a
- * delivery whose worker crashed three times is given up.
+ * A worker is dead if its advisory lock is free at two checks in a row (the process is gone), or if one of its leases
+ * is over (its host is gone). Only the first case counts as a crash of the deliveries under way, and only if the
+ * worker did not announce its end. We give up a delivery when its workers crashed three times.
  */
 export async function reap({ times, networks, at }: Pick<Deps, 'times' | 'networks' | 'at'>, db: Db): Promise<Reaped> {
   const owners = await findDead(db, times)
@@ -41,7 +41,7 @@ export async function reap({ times, networks, at }: Pick<Deps, 'times' | 'networ
   const taken = await takeOver(db, { times, networks, at }, owners)
   if (dead.length > 0) {
     await renewJobs(db, await jobsHeldBy(db, dead))
-    await wakeForgotten(db, 0) // what waited in their memory
+    await wakeForgotten(db, 0) // items that waited in their memory
   }
   await forgetDead(db, dead)
   return { dead, taken }
@@ -83,7 +83,7 @@ async function takeOver(
           look_at = case
             when d.state = 'claimed' or a.crashes >= ${CrashesAtMost} then null
             when a.is_blind then now()
-            -- After a freeze all leases are over at once, and what they were for is not to be read at once.
+            -- After a freeze, all leases end at once. We spread the looks for their deliveries over time.
             else greatest(a.intended_at + ${ms(times.sendMs + times.firstLookMs)}, now()) + random() * ${ms(times.lookSpreadMs)} end,
           ${leaseCleared}
         from abandoned a where d.id = a.id
@@ -114,18 +114,19 @@ async function wakeTaken(tx: Tx, taken: Taken[]): Promise<void> {
   await wakeSuspect(tx)
 }
 
-// One whose lease is over and whose lock is free is left to the next tick: its owner is dead then, which must count as a
-// crash. Or a post that ends each worker would be tried without end where workers start again after their leases.
+// If the lease is over and the owner's lock is free, we leave the delivery to the next tick. Its owner is dead then,
+// and this must count as a crash. Otherwise, if workers restart only after their leases end, we would try a post that
+// crashes each worker forever.
 const isAbandoned = (dead: string[], times: Times) => sql`
   (d.lease_owner = any(${sql.param(dead)}::text[])
     or (d.lease_until < now() and ${isPastGrace(times)} and not ${isGone(sql`d.lease_owner`)}))`
 
 /**
- * One wake-up for each channel whose head waits longer than `overdueMs` though it could be claimed; likewise for what
- * nobody looks for. Returns how many.
+ * Add a wake-up for each channel whose head waits longer than `overdueMs` although it could be claimed. The same for
+ * uncertain deliveries that no worker looks for. Returns how many.
  */
 export async function wakeForgotten(db: Db, overdueMs: number): Promise<number> {
-  // Reads one entry of an index: whether "there is one" may be planned as a scan.
+  // This reads one entry of an index. PostgreSQL may plan an `exists` as a scan.
   const isAny = sql`(select min(ready_at) from deliveries where state = 'scheduled') < now() - ${ms(overdueMs)}`
   const heads = await overdueHeads(db, overdueMs, isAny)
   await wakeAtDue(
@@ -147,8 +148,8 @@ export async function wakeForgotten(db: Db, overdueMs: number): Promise<number> 
 }
 
 /**
- * Channels whose head waits longer than `overdueMs` though it could be claimed, the oldest first: of those of the last
- * thousand deliveries that came to wait so long, so that it costs little however much is paused.
+ * Channels whose head waits longer than `overdueMs` although it could be claimed, the oldest first. We check only the
+ * channels of the last thousand deliveries that became overdue. So this is cheap even if very many are paused.
  */
 export function overdueLately(db: Db, overdueMs: number): Promise<Overdue[]> {
   const lately = sql`

@@ -17,7 +17,9 @@ import { type Finding, recordFinding, type SoughtDelivery } from './findings.ts'
 import { openSession, refreshed } from './network-session.ts'
 import { retryWrite } from './retry-write.ts'
 
-/** Begin to look for those of these deliveries that are to be looked for and whose time has come, unless somebody is at it. */
+/**
+ * Begin to look for those of these deliveries that are due for a look, unless another worker looks for them already.
+ */
 export async function beginLooks(
   tx: Tx,
   { owner, times }: Pick<Deps, 'owner' | 'times'>,
@@ -51,7 +53,7 @@ export async function look(deps: Deps, delivery: SoughtDelivery): Promise<void> 
     log.info({ finding: finding.kind }, 'looked for a post')
     await retryWrite({ ...deps, log }, () => recordFinding({ ...deps, log }, delivery, finding))
   } catch (error) {
-    log.error({ err: error }, 'the result of a look could not be recorded: another worker looks again')
+    log.error({ err: error }, 'could not record the result of a look: another worker will look again')
   }
 }
 
@@ -74,7 +76,9 @@ async function findingOf(deps: Deps, delivery: SoughtDelivery): Promise<Finding>
   }
 }
 
-/** Other open deliveries of an account that a reading compares. With more, nothing that is seen is surely this one. */
+/**
+ * How many other open deliveries of an account a look compares. With more, we cannot be sure that a post is this one.
+ */
 const OthersAtMost = 30
 
 type Found = Publication | Unclear | null
@@ -90,7 +94,7 @@ async function findWithRefresh(deps: Deps, network: Network, delivery: SoughtDel
   }
 }
 
-/** The channel with the credential of a person who has connected it again since; null when nobody has. */
+/** The channel with its new credential, if a person has connected it again since. Otherwise null. */
 async function connectedAnew({ db }: Deps, delivery: SoughtDelivery): Promise<SoughtDelivery | null> {
   const [row] = await db.execute<{ credential: Uint8Array; credentialVersion: number }>(sql`
     select credential, credential_version as "credentialVersion" from channels
@@ -114,15 +118,15 @@ async function find(deps: Deps, network: Network, delivery: SoughtDelivery): Pro
   )
 }
 
-// The clock of this machine may be another one than the database's, whose instants the ledger holds.
+// The clock of this machine may differ from the database's clock, which the times in the ledger come from.
 async function databaseClock(db: Db): Promise<() => Date> {
   const [row] = await db.execute<{ ms: number }>(sql`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`)
   const aheadMs = Date.now() - row!.ms
   return () => new Date(Date.now() - aheadMs)
 }
 
-// SQL: the channels of the account that is read. Other organisations may have connected it too: what it shows may be theirs.
-// Nothing of theirs is shown to anybody.
+// SQL: the channels of the account that we read. Other organisations may have connected the same account, so the posts
+// that we see may be theirs. We never show anyone their data.
 function onAccount({ network, remoteAccount }: SoughtDelivery): SQL {
   return sql`channel_id in (select c.id from channels c where c.network = ${network} and c.remote_account = ${remoteAccount})`
 }
@@ -131,7 +135,7 @@ async function recordedOf(db: Db, delivery: SoughtDelivery, remoteIds: string[])
   const rows = await db.execute<{ remoteId: string; sentAt: string; recordedAt: string }>(sql`
     select d.remote_id as "remoteId", coalesce(a.intended_at, d.published_at) as "sentAt",
       case when a.outcome = 'published' or a.found_at is not null then greatest(d.published_at, a.ended_at, a.found_at)
-        else now() end as "recordedAt" -- at the latest
+        else now() end as "recordedAt" -- the latest possible time
     from deliveries d left join attempts a on a.delivery_id = d.id and a.no = d.attempt_no
     where d.${onAccount(delivery)} and d.id <> ${delivery.id} and d.published_at is not null
       and d.remote_id = any(${sql.param(remoteIds)}::text[])`)
@@ -143,8 +147,8 @@ async function recordedOf(db: Db, delivery: SoughtDelivery, remoteIds: string[])
   )
 }
 
-// One that a person must decide on is still open: what they are shown must not be recorded for another meanwhile. And of one
-// that they resolved as published, or cancelled, we don't know which status it is: it may be the one that we see.
+// A delivery that needs review is still open: we must not record the post that its person sees for another delivery. If
+// a person resolved one as published or cancelled it, we don't know its post at the network: it may be the one we see.
 async function othersOf({ db, times }: Deps, delivery: SoughtDelivery): Promise<Other[] | null> {
   const rows = await db.execute<{ prepared: string; isUnderWay: boolean }>(sql`
     select d.prepared, d.state = 'sending' as "isUnderWay"

@@ -4,8 +4,8 @@ import { isPassing } from '../../db/client.ts'
 import type { Times } from '../durations.ts'
 
 /**
- * Write down what is known: again and again while the database is away or too busy or a deadlock was lost, for `forMs`,
- * by default as long as a lease lasts, since others have taken over then. Throws what the last try did.
+ * Record what we know. We retry for `forMs` while the database is away or too busy, or after we lost a deadlock. The
+ * default is the length of a lease, because others have taken over then. Throws the error of the last try.
  */
 export async function retryWrite<T>(
   { times, log }: { times: Times; log: Logger },
@@ -13,13 +13,13 @@ export async function retryWrite<T>(
   forMs = times.leaseMs,
 ): Promise<T> {
   const end = performance.now() + forMs
-  let hasFailed = false // said once
+  let hasFailed = false // so that we log it once
   for (;;) {
     try {
       return await write()
     } catch (error) {
       if (!isPassing(error) || performance.now() > end) throw error
-      if (!hasFailed) log.warn({ err: error }, 'the database takes no writes: we try again each second')
+      if (!hasFailed) log.warn({ err: error }, 'the database takes no writes: we retry each second')
       hasFailed = true
       await sleep(times.reaperMs)
     }

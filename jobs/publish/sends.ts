@@ -7,10 +7,10 @@ import type { Payloads } from '../ledger/wake-ups.ts'
 import { Dispatch } from './dispatch.ts'
 import { batchWrites, deliver, type Gate } from './publish.ts'
 
-/** The channels that a worker has been woken for: the head of each is claimed, then sent, `concurrency` at once. */
+/** The channels that a worker has been woken for. We claim and send the head of each, `concurrency` at once. */
 export type Sends = Dispatch<ClaimedDelivery | Late>
 
-/** Begin to send. `gate` holds what is under way. */
+/** Begin to send. `gate` holds the deliveries that are under way. */
 export function openSends(deps: Deps, concurrency: number, gate: Gate): Sends {
   const writes = batchWrites(deps)
   return new Dispatch({
@@ -22,7 +22,7 @@ export function openSends(deps: Deps, concurrency: number, gate: Gate): Sends {
   })
 }
 
-/** Task `publish`: a wake-up names a delivery, and wakes its channel. Wake-ups of an older version name only the delivery. */
+/** Task `publish`: a wake-up names a delivery, and we wake its channel. Old wake-ups do not name the channel. */
 export async function wakeChannelOf(
   { db, at }: Deps,
   sends: Sends,
@@ -36,12 +36,12 @@ export async function wakeChannelOf(
   if (channel) sends.wake(channel.id, channel.network)
 }
 
-// Putting late deliveries aside takes a place of its own: no other channel's claim waits for it.
+// We put late deliveries aside in a separate place, so that the claims of other channels do not wait for it.
 async function leaveLate({ db, times, log }: Deps, channelId: string): Promise<void> {
   try {
     await putAside(db, times, channelId)
   } catch (error) {
-    log.warn({ err: error, channel: channelId }, 'late deliveries could not be put aside: we try again')
+    log.warn({ err: error, channel: channelId }, 'could not put late deliveries aside: we try again')
     await sleep(times.reaperMs)
   }
 }
