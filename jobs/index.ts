@@ -35,10 +35,10 @@ type RunOptions = {
 }
 
 /**
- * The worker process: connect, run, and on SIGTERM or SIGINT let what is being sent end, release the rest and exit 0.
+ * The worker process: connect and run. On SIGTERM or SIGINT, finish what is being sent, release the rest and exit 0.
  *
- * A worker that has lost its heartbeat is ended, and another one started in its place. Exits 1 when a worker can do nothing
- * more: the supervisor of the process then starts another. `networks`, `times` and `at` are for tests.
+ * If a worker loses its heartbeat, we stop it and start another one. Exits 1 if a worker cannot go on: the supervisor
+ * of the process then starts another process. `networks`, `times` and `at` are for tests.
  */
 export async function run({
   env,
@@ -50,11 +50,12 @@ export async function run({
   announceStart(log)
   let announce: () => Promise<unknown> = async () => {}
   const leave = async () => {
-    await announce() // no crash: what was under way is not to blame
+    await announce() // this is no crash: no delivery under way caused it
     process.exit(1)
   }
-  const asked = askedToStop(leave) // before anything is claimed
-  // A stop waits for what is being sent, but not for a database that does not answer: the next worker finds out the outcomes.
+  const asked = askedToStop(leave) // before we claim anything
+  // A stop waits for what is being sent, but not for a database that does not answer. The next worker finds the
+  // outcomes.
   void asked.then(() => setTimeout(leave, times.stopAtMostMs))
   const { options, close } = await open({ env, networks, times, at, log }, leave)
   let worker: Worker | null = null
@@ -63,7 +64,7 @@ export async function run({
     notReady: () => (worker ? worker.health.notReady() : 'starting'),
   }
   const place = placeForOperators('WORKER_PORT', env.workerPort, env.host)
-  const server = await serveHealth(place, health, options.metrics.registry) // first: a worker that can't open its port claims nothing
+  const server = await serveHealth(place, health, options.metrics.registry) // first: without a port we claim nothing
   announceDiskErrors(leave)
   for (let start = startedFirst; ; start = startedAgain) {
     const started = await Promise.race([start(options), asked])
@@ -74,7 +75,7 @@ export async function run({
     log.info({ owner, pid: process.pid, host: hostname(), health: server.address() }, 'worker runs')
     const { reason, code, next } = await Promise.race([worker.ended, asked])
     log.info({ reason }, 'worker stops')
-    await worker.stop().catch((error: unknown) => log.error({ err: error }, 'the stop was not clean'))
+    await worker.stop().catch((error: unknown) => log.error({ err: error }, 'the worker did not stop cleanly'))
     if (next === 'another') continue
     await close()
     process.exit(code)
@@ -122,8 +123,8 @@ async function open(
   return { options, close: () => Promise.all([outbound.close(), prober.end(), refreshing.end(), end()]) }
 }
 
-// The database has just answered. A worker that finds it restored ends its own connections too (jobs/ledger/restore.ts),
-// and starts again with new ones.
+// The database has just answered. A worker that finds it restored ends its own connections too
+// (jobs/ledger/restore.ts), and starts again with new ones.
 function startedFirst(options: WorkerOptions): Promise<Worker> {
   return startWorker(options).catch((error: unknown) => {
     if (!isDatabaseAway(error)) throw error
@@ -131,14 +132,14 @@ function startedFirst(options: WorkerOptions): Promise<Worker> {
   })
 }
 
-/** Start another worker as soon as the database is there. */
+/** Start another worker as soon as the database is available. */
 async function startedAgain(options: WorkerOptions): Promise<Worker> {
   for (;;) {
     try {
       return await startWorker(options)
     } catch (error) {
       if (!options.outage.hasBegunWith(error))
-        options.log.warn({ err: error }, 'a worker could not be started: we try again')
+        options.log.warn({ err: error }, 'could not start a worker: we try again')
       await sleep(options.times.reaperMs)
     }
   }

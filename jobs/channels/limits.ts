@@ -10,10 +10,10 @@ const PauseMs = 500
 type Due = SealedChannel & { limits: ChannelLimits }
 
 /**
- * Ask the networks again what channels take whose limits are a day old: ten channels, one after another.
+ * Ask the networks again for the limits of channels, if they are a day old: ten channels, one after another.
  *
- * Every worker does, each minute; no two take the same channel. A reading that fails keeps the limits that there are, and is
- * tried again in an hour. Ends early when `signal` is aborted.
+ * Every worker does this each minute. Two workers never take the same channel. If a read fails, we keep the existing
+ * limits and try again in an hour. Ends early when `signal` is aborted.
  */
 export async function readDueLimits(deps: Deps, signal: AbortSignal): Promise<void> {
   for (const channel of await takeDue(deps)) {
@@ -23,7 +23,8 @@ export async function readDueLimits(deps: Deps, signal: AbortSignal): Promise<vo
   }
 }
 
-// The worker that takes a channel postpones its next reading, so that no other takes it. A worker that ends here delays it by an hour.
+// The worker that takes a channel postpones its next read, so that no other worker takes it. If the worker ends here,
+// the read is an hour late.
 async function takeDue({ db, networks, times }: Deps): Promise<Due[]> {
   const names = Object.keys(networks).filter((name) => networks[name]!.limits)
   if (names.length === 0) return []
@@ -45,11 +46,12 @@ async function readAgain(deps: Deps, channel: Due, signal: AbortSignal): Promise
     const limits = await deps.networks[network]!.limits!(openSession(deps, channel, inTime))
     await keep(deps, channel, limits ?? channel.limits)
   } catch (error) {
-    deps.log.info({ err: error, organisation, channel: channelId }, 'limits not read; those that there are stay')
+    deps.log.info({ err: error, organisation, channel: channelId }, 'could not read limits: we keep the old ones')
   }
 }
 
-// Not over those of an account that was connected again meanwhile. The next reading is at any time of day.
+// This does not overwrite the limits of an account that was connected again meanwhile. The next read is at a random
+// time.
 async function keep({ db, times, log }: Deps, channel: Due, limits: ChannelLimits): Promise<void> {
   const { organisationId: organisation, channelId, credentialVersion } = channel
   const [kept] = await db.execute<{ changed: boolean }>(sql`

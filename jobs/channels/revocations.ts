@@ -17,7 +17,10 @@ const AtOnce = 10
 type Owned = { organisationId: string; channelId: string }
 type Named = Owned & { name: string }
 
-/** Have a credential of a channel ended at its network, `afterMs` from now. `sealed` is as the channel had it. False when no key opens it. */
+/**
+ * Revoke a credential of a channel at its network, `afterMs` from now. `sealed` is the value from the channel. False
+ * if no key opens it.
+ */
 export async function endLater(
   tx: Tx,
   ring: KeyRing,
@@ -35,8 +38,8 @@ export async function endLater(
 }
 
 /**
- * Leave alone what an organisation has to be ended at `network`, for as long as a connection to it may take: the server may
- * give the same token again (RFC 6749 §4.1.4 lets it), and what is in use is not ended.
+ * Delay the revocations of an organisation at `network` for as long as a connection to it may take. The server may give
+ * the same token again (RFC 6749 §4.1.4 allows it), and we must not revoke a token that is in use.
  */
 export async function leaveWhileConnecting(db: Db, { organisationId, network }: Connecting): Promise<void> {
   await db.execute(sql`
@@ -47,7 +50,7 @@ export async function leaveWhileConnecting(db: Db, { organisationId, network }: 
 
 type Connecting = { organisationId: string; network: string }
 
-/** What a channel's credential says; null when no key opens it. */
+/** The opened credential of a channel. Null if no key opens it. */
 export function opened(ring: KeyRing, channel: Owned, sealed: Uint8Array): Credential | null {
   try {
     return JSON.parse(open(ring, credentialPlace(channel), sealed)) as Credential
@@ -57,7 +60,10 @@ export function opened(ring: KeyRing, channel: Owned, sealed: Uint8Array): Crede
   }
 }
 
-/** A disconnected channel keeps its credential only until the last of its sends is known. Then it is to be ended at the network. */
+/**
+ * A disconnected channel keeps its credential only until we know the outcome of its last send. Then we revoke it at
+ * the network.
+ */
 export async function eraseCredentials({ networks, ring }: Pick<Deps, 'networks' | 'ring'>, db: Db): Promise<void> {
   await db.transaction(async (tx) => {
     const rows = await tx.execute<Named & { network: string; credential: Uint8Array }>(sql`
@@ -75,7 +81,7 @@ export async function eraseCredentials({ networks, ring }: Pick<Deps, 'networks'
   })
 }
 
-/** Say in the organisation's activity that an access is left as it is: no key opens its credential. */
+/** Record in the organisation's activity that we could not revoke an access, because no key opens its credential. */
 export function recordLeft(tx: Tx, channel: Named): Promise<void> {
   return record(tx, channel, { action: 'channel.access_left', reason: reasonOf(new SealError()) })
 }
@@ -88,10 +94,10 @@ type Due = Named & {
   remoteAccount: string
 }
 
-/** End the credentials whose time has come, one try each. Safe in any number of processes. */
+/** Revoke the credentials that are due, one try each. Safe in any number of processes. */
 export async function revokeDue(deps: Deps): Promise<void> {
   const { db, times } = deps
-  // By the number of tries: one that ends its process counts as well.
+  // The wait depends on the number of tries. A try that crashes its process counts as well.
   const waits = sql.join(
     times.revokeBackoffMs.map((wait, n) => sql`when ${n} then ${ms(wait)}`),
     sql` `,
@@ -114,16 +120,16 @@ async function tryOnce(deps: Deps, due: Due): Promise<void> {
   try {
     const did = await revoke(deps, due)
     await db.transaction((tx) => close(tx, due, did ? { action: 'channel.access_ended' } : null))
-    log.info({ ...about, did }, 'credential ended at its network')
+    log.info({ ...about, did }, 'revoked a credential at its network')
   } catch (error) {
     const isFinal = error instanceof SealError || (error instanceof PublishError && error.verdict === 'refused')
-    log.warn({ ...about, err: error, tries: due.tries }, 'a credential could not be ended at its network')
+    log.warn({ ...about, err: error, tries: due.tries }, 'could not revoke a credential at its network')
     if (!isFinal && due.tries <= times.revokeBackoffMs.length) return
     await db.transaction((tx) => close(tx, due, { action: 'channel.access_left', reason: reasonOf(error) }))
   }
 }
 
-/** False when there is nothing to be ended: another connection has the same access, which is in use. */
+/** False if there is nothing to revoke, for example because another connection uses the same access. */
 async function revoke(deps: Deps, due: Due): Promise<boolean> {
   const { ring, networks, outbound, times } = deps
   const network = networks[due.network]
@@ -137,7 +143,7 @@ async function revoke(deps: Deps, due: Due): Promise<boolean> {
   return true
 }
 
-// Some servers give the same token again, also to another organisation that has the account. Nothing of theirs is shown.
+// Some servers give the same token again, also to another organisation with this account. We show none of their data.
 async function credentialsInUse({ db, ring }: Deps, { network, remoteAccount }: Due): Promise<Credential[]> {
   const rows = await db.execute<Owned & { credential: Uint8Array }>(sql`
     select id as "channelId", organisation_id as "organisationId", credential from channels
@@ -161,7 +167,7 @@ async function record(tx: Tx, { organisationId, channelId, name }: Named, { acti
   })
 }
 
-// Only what was written for people.
+// We show only messages that are written for people.
 function reasonOf(error: unknown): string {
   const isForPeople = error instanceof PublishError || error instanceof ConnectError
   return `${isForPeople ? error.message : 'Something broke on our side.'} To end it yourself, remove Punctual from the account's authorized apps. On Bluesky, delete the app password.`

@@ -27,7 +27,7 @@ export async function alarm(
   { times, outage, log, onDue }: Told,
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, end } = connect(databaseUrl, { connections: 1, name: 'alarm', plans: 'fresh' }) // its session holds the lock
+  const { db, end } = connect(databaseUrl, { connections: 1, name: 'alarm', plans: 'fresh' }) // one: it holds the lock
   const nap = new Nap()
   let listening: Awaited<ReturnType<typeof listen>> | null = null
   signal.addEventListener('abort', () => nap.wake())

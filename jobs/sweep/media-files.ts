@@ -2,19 +2,19 @@ import { sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/client.ts'
 
 /**
- * Until `tx` ends, nobody else adds or removes media of these bytes in their organisation: the rows of one file come and
- * go one by one.
+ * Until `tx` ends, no other transaction adds or removes media with these bytes in their organisation. So the rows of
+ * one file change one at a time.
  */
 export async function lockBytes(tx: Tx, media: { organisationId: string; sha256: string }[]): Promise<void> {
   const names = new Set(media.map(({ organisationId, sha256 }) => `${organisationId} ${sha256}`))
-  for (const name of [...names].sort()) // in one order for all
+  for (const name of [...names].sort()) // everyone locks in one order
     await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`)
 }
 
 /** The files of one media row. */
 export type Keys = { fileKey: string; thumbnailKey: string | null }
 
-/** Which files of removed rows may go with them: no other row has them, and no feed shows them. Holds lockBytes. */
+/** The files that we may delete with removed rows: no other row has them, and no feed shows them. Holds lockBytes. */
 export async function orphanedKeys(tx: Tx, removed: (Keys & { organisationId: string })[]): Promise<string[]> {
   const keys = removed.map(({ fileKey }) => fileKey)
   const owners = [...new Set(removed.map(({ organisationId }) => organisationId))]
@@ -22,14 +22,14 @@ export async function orphanedKeys(tx: Tx, removed: (Keys & { organisationId: st
   const rows = await tx.execute<{ key: string; shown: boolean }>(sql`
     select key, key in (${shownInFeeds(isTheirs)}) as shown from unnest(${sql.param(keys)}::text[]) as removed (key)
     where not exists (select from media where file_key = key)`)
-  // Our own feeds show the file itself; every other network has taken a copy.
+  // Our own feeds show the file itself. Every other network has its own copy.
   return [...rows].flatMap(({ key, shown }) => {
     const thumbnail = removed.find(({ fileKey }) => fileKey === key)?.thumbnailKey
     return [...(shown ? [] : [key]), ...(thumbnail ? [thumbnail] : [])]
   })
 }
 
-/** Of stored files, those that nothing names but perhaps a feed: no media, no picture of a channel or an app. */
+/** The stored files that no media row and no picture of a channel or an app names. A feed may still show them. */
 export async function unnamedKeys(db: Db, keys: string[]): Promise<string[]> {
   const rows = await db.execute<{ key: string }>(sql`
     select key from unnest(${sql.param(keys)}::text[]) as stored (key)
@@ -40,7 +40,7 @@ export async function unnamedKeys(db: Db, keys: string[]): Promise<string[]> {
   return [...rows].map(({ key }) => key)
 }
 
-/** Of stored files, those that no feed shows. Reads all feeds: to be asked once, after unnamedKeys. */
+/** The stored files that no feed shows. It reads all feeds, so call it once, after unnamedKeys. */
 export async function unshownKeys(db: Db, keys: string[]): Promise<string[]> {
   if (keys.length === 0) return []
   const rows = await db.execute<{ key: string }>(sql`

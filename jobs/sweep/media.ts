@@ -12,8 +12,8 @@ const Digits = '0123456789abcdef'
 type Deps = { db: Db; files: Files; log: Logger; now?: () => Date }
 
 /**
- * Remove media that are a week old and that no post uses, what is left of uploads that broke off, and stored
- * files that nothing names. Of the last, a sixteenth at a time, by the hour of `now`. Ends early when `signal` is aborted.
+ * Remove media that are a week old and that no post uses, the rest of aborted uploads, and stored files that nothing
+ * names. Of these files we check a sixteenth at a time, by the hour of `now`. Ends early when `signal` is aborted.
  */
 export async function sweepMedia({ db, files, log, now = () => new Date() }: Deps, signal: AbortSignal): Promise<void> {
   const weekAgo = new Date(now().getTime() - WeekMs)
@@ -35,8 +35,9 @@ export async function sweepMedia({ db, files, log, now = () => new Date() }: Dep
 
 async function removeUnused(db: Db, files: Files, before: Date): Promise<number> {
   const { count, keys } = await db.transaction(async (tx) => {
-    // A post that is being made holds its media's keys (server/posts/post-checks.ts): those are passed over. One that was made while
-    // this looked is seen by the second look, which nobody can slip past any more.
+    // The transaction that creates a post locks its media's keys (server/posts/post-checks.ts), and we skip these. If
+    // a post is created while the first check runs, the second check sees it. After the lock, no post can use these
+    // rows.
     const locked = await tx.execute<{ id: string }>(sql`
       select m.id from media m where m.created_at < ${before.toISOString()} and ${isUnused}
       limit ${BatchRows} for update of m skip locked`)

@@ -15,11 +15,11 @@ export const SweepEveryMs = 60 * 60 * 1000
 
 const BatchRows = 1000
 
-// What is over, and since when it serves nobody. The installation's own deed: it goes by age, whosever the row is, and
-// shows nothing to anybody. Tokens and consents that were revoked stay, for Approved apps and what is asked later.
+// Rows that are no longer needed, and from when. We delete them by age, for all organisations, and show them to no one.
+// Revoked tokens and consents stay, for the page Approved apps and for later questions.
 const over: [PgTable, SQL][] = [
   [authorizationRequests, sql`o.expires_at < now()`],
-  // For a day the app's page can say that a code expired. One that was used stays with its token, which a replay ends.
+  // For a day, the app's page can say that a code expired. A used code stays as long as its token: a replay revokes it.
   [
     authorizationCodes,
     sql`o.expires_at < now() - interval '24 hours' and not exists (select from access_tokens t where t.grant_id = o.grant_id)`,
@@ -34,17 +34,17 @@ const over: [PgTable, SQL][] = [
   [devices, sql`o.expires_at < now()`],
   [workerMinutes, sql`o.at < now() - interval '7 days'`],
   [
-    events, // with their deliveries, unless one was asked for again
+    events, // with their deliveries, unless one is waiting to be sent again
     sql`o.at < now() - interval '30 days'
       and not exists (select from webhook_deliveries d where d.event_id = o.id and d.state = 'pending')`,
   ],
 ]
 
 /**
- * Delete what is over, in batches, until nothing is left or `signal` is aborted.
+ * Delete rows that are no longer needed, in batches, until none is left or `signal` is aborted.
  *
- * A plain timer of every worker process calls it, with no lock and no job: rows that another process or a request is at
- * are passed over, what is deleted twice is deleted, and a failure is tried again at the next hour.
+ * A plain timer of every worker process calls it, without a lock or a job. We skip rows that another process or a
+ * request has locked. Deleting a row twice does no harm. After a failure we try again an hour later.
  */
 export async function sweep(db: Db, signal: AbortSignal, log: Logger): Promise<void> {
   let rows = 0
@@ -55,7 +55,7 @@ export async function sweep(db: Db, signal: AbortSignal, log: Logger): Promise<v
       rows += batch
     }
   }
-  if (rows > 0) log.info({ rows }, 'swept')
+  if (rows > 0) log.info({ rows }, 'deleted old rows')
 }
 
 async function deleteBatch(db: Db, table: PgTable, isOver: SQL): Promise<number> {

@@ -12,27 +12,28 @@ import { type Payloads, wakeWebhooks } from '../ledger/wake-ups.ts'
 import { OutboundError } from '../outbound/outbound.ts'
 
 const TurnsAtOnce = 10
-const TurnsOfOrganisation = 3 // however slow its receivers, others have places left
+const TurnsOfOrganisation = 3 // if its receivers are slow, others still have places
 const CallsPerTurn = 20
-const TurnMs = 10_000 // begun calls end, no other begins
+const TurnMs = 10_000 // calls that began finish, no other begins
 const ReplyBytes = 2000
 
-/** What a worker does for webhooks. `call` is the task of a wake-up. */
+/** Calls webhooks for a worker. `call` is the task of a wake-up. */
 export type WebhookSender = {
   call: (payload: Payloads['webhook']) => void
-  /** Wake what has lost its wake-up. */
+  /** Wake the webhooks that lost their wake-up. */
   wakeForgotten: () => Promise<void>
-  /** Begin nothing more and wait for the calls under way. */
+  /** Begin nothing more, and wait for the running calls. */
   stop: () => Promise<void>
 }
 
 /**
- * Tell webhooks of what waits for them: up to ten of them at once, three of one organisation, each one event after another, the oldest first.
+ * Send webhooks their waiting events. We call up to ten webhooks at once, three of one organisation. Each webhook gets
+ * one event after another, the oldest first.
  *
- * A wake-up is answered at once and the calls are made beside the queue: a slow endpoint takes no place of a post's.
+ * A wake-up job ends at once, and we call outside the queue. So a slow endpoint does not take a place from posts.
  */
 export function startWebhookSender(deps: Deps): WebhookSender {
-  const waiting = new Map<string, string>() // webhook and organisation, in the order in which they came
+  const waiting = new Map<string, string>() // webhook and organisation, in the order of arrival
   const turns = new Map<Promise<void>, string>()
   let stopped = false
   const begin = () => {
@@ -44,7 +45,7 @@ export function startWebhookSender(deps: Deps): WebhookSender {
         .catch((error: unknown) =>
           deps.log.warn(
             { err: error, organisation: organisationId, webhook: webhookId },
-            'a webhook’s turn failed; it is woken again',
+            'a webhook’s turn failed: we wake it again',
           ),
         )
         .finally(() => {
@@ -73,7 +74,7 @@ export function secretPlace(webhook: { id: string; organisationId: string }): Pl
   return { table: 'webhooks', id: webhook.id, organisationId: webhook.organisationId, field: 'secret' }
 }
 
-/** An event on its way to one webhook, under this worker's lease. */
+/** A delivery of an event to one webhook, under this worker's lease. */
 type Due = {
   id: string
   organisationId: string
@@ -94,7 +95,7 @@ async function goDown(deps: Deps, webhookId: string, isOver: () => boolean): Pro
   const begun = performance.now()
   for (let calls = 0; calls < CallsPerTurn && performance.now() - begun < TurnMs && !isOver(); calls++) {
     const due = await claim(deps, webhookId)
-    if (!due) break // nothing is due, or somebody else is at it
+    if (!due) break // nothing is due, or another worker calls it
     const call = await tellOne(deps, due)
     deps.metrics.webhookCalled(call.error === null ? 'delivered' : call.status === null ? 'unreachable' : 'refused')
     await settle(deps, due, call)
@@ -132,7 +133,7 @@ async function claim({ db, times }: Deps, webhookId: string): Promise<Due | unde
   return due
 }
 
-/** How a call ended: well when there is no `error`. */
+/** How a call ended. Without an `error` it succeeded. */
 type Call = {
   startedAt: Date
   durationMs: number
@@ -170,7 +171,7 @@ function failureOf(status: number): string {
   return `It answered ${status}; only 200 to 299 counts as received.`
 }
 
-// Whatever an event is first sent as, it stays: each try of each webhook carries the same bytes.
+// We keep the body of the first try: each try of each webhook sends the same bytes.
 async function freeze({ db, appUrl }: Deps, due: Due): Promise<string> {
   const [row] = await db.execute<{ body: string }>(sql`
     update events set body = coalesce(body, ${bodyOf(due, appUrl)})
@@ -178,7 +179,7 @@ async function freeze({ db, appUrl }: Deps, due: Due): Promise<string> {
   return row!.body
 }
 
-// https://www.standardwebhooks.com: the time is the try's own, so that a receiver may refuse what is old.
+// https://www.standardwebhooks.com: each try has its own time, so that a receiver can refuse old calls.
 function signed({ ring }: Deps, due: Due, body: string, at: Date): Record<string, string> {
   const place = secretPlace({ id: due.webhookId, organisationId: due.organisationId })
   const secrets = [due.secret, due.previousSecret].flatMap((sealed) => (sealed ? [open(ring, place, sealed)] : []))
@@ -197,9 +198,9 @@ async function settle({ db, times }: Deps, due: Due, call: Call): Promise<void> 
   const next = sql`case when ${call.error === null} then null when ${isAskedAgain} then next_attempt_at else ${wait} end`
   const failed = sql`case when ${isAskedAgain} or ${waitMs !== undefined} then 'pending' else 'failed' end`
   await db.transaction(async (tx) => {
-    // Before the delivery, in the order of those who switch it off or delete it.
+    // We lock the webhook before the delivery, in the same order as the code that switches it off or deletes it.
     await tx.execute(sql`select from webhooks where id = ${due.webhookId} for no key update`)
-    // A delivery whose lease went to another worker is theirs. But that it was received is recorded from anyone.
+    // If another worker has the lease, it settles the delivery. But anyone may record that it was received.
     const settled = await tx.execute(sql`
       update webhook_deliveries set
         state = (${call.error === null ? 'delivered' : failed})::webhook_delivery_state, next_attempt_at = ${next},
@@ -214,7 +215,7 @@ async function settle({ db, times }: Deps, due: Due, call: Call): Promise<void> 
   })
 }
 
-// What waited for a webhook that was failing goes out as soon as it answers again.
+// When a failing webhook answers again, its waiting events go out at once.
 async function noteSuccess(tx: Tx, { webhookId, organisationId, url }: Due): Promise<void> {
   await tx.execute(sql`
     with recovered as (
@@ -225,8 +226,9 @@ async function noteSuccess(tx: Tx, { webhookId, organisationId, url }: Due): Pro
 }
 
 /**
- * A failure of the address that it still has. The longer it has failed, the more rarely it is called: a tenth of that time, at most 10 minutes. After three days, or
- * when it answers 410 Gone, it is off, and what waited for it has failed.
+ * Record a failure, if the webhook still has the same URL. The longer it has failed, the longer we wait before the next
+ * call: a tenth of that time, at most 10 minutes. After three days, or when it answers 410 Gone, we switch it off, and
+ * its waiting deliveries fail.
  */
 async function noteFailure(
   tx: Tx,
@@ -250,7 +252,7 @@ async function noteFailure(
   })
 }
 
-/** What waits for a webhook that is switched off will not be sent. A person can send it again. */
+/** End the waiting deliveries of a webhook that is switched off. We do not send them. A person can send them again. */
 export async function endWaiting(tx: Tx, organisationId: string, webhookId: string): Promise<void> {
   await tx.execute(sql`
     update webhook_deliveries set state = 'failed', next_attempt_at = null, lease_token = null, lease_until = null
