@@ -168,7 +168,7 @@ async function claimLocked(tx: Tx, times: Times, owner: string, locked: Seen[]):
       update deliveries d set
         state = 'claimed', lease_token = gen_random_uuid(), lease_owner = ${owner}, lease_until = now() + ${ms(times.leaseMs)},
         attempt_no = attempt_no + 1, next_attempt_at = null
-      where d.id = any(array(select id from chosen where is_chosen)) and d.state::text = 'scheduled' -- by id, never by the index of scheduled deliveries
+      where d.id = any(array(select id from chosen where is_chosen)) and d.state::text = 'scheduled' -- by id, not by the index of states
       returning d.*
     ), attempt as (
       insert into attempts (id, organisation_id, delivery_id, no, owner, credential_version, started_at)

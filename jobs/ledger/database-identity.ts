@@ -10,9 +10,9 @@ const place = sql`
   (select system_identifier::text from pg_control_system()), (select oid::bigint from pg_database where datname = current_database())`
 
 /**
-* SQL: three values: the cluster, the database in it, and its timeline
-* (https://www.postgresql.org/docs/current/functions-info.html).
-*/
+ * SQL: three values: the cluster, the database in it, and its timeline
+ * (https://www.postgresql.org/docs/current/functions-info.html).
+ */
 export const identity = sql`${place}, ${currentTimeline}`
 
 /**

@@ -7,7 +7,7 @@ const QueueConnections = 4 // the local queue fetches and completes in batches
  * do not wait for the disk: if PostgreSQL is killed, losing the state of a fetched or done job does no harm.
  */
 export function queuePool(connectionString: string, lost: (error: Error) => void): Pool {
-  const onConnect = (client: ClientBase) => client.query('set synchronous_commit = off') // pg waits for it, and pgbouncer accepts it
+  const onConnect = (client: ClientBase) => client.query('set synchronous_commit = off') // pg waits for it; pgbouncer accepts it
   const pool = new Pool({ connectionString, application_name: 'punctual queue', max: QueueConnections, onConnect })
   releaseOnce(pool)
   return pool.on('error', lost).on('connect', (client) => {

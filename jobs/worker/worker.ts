@@ -58,7 +58,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       lost.resolve({ reason: 'the connection that shows this worker alive was lost', code: 1, next: 'another' }),
     isSilent: () => options.prober.answers() === 'silent',
   })
-  const reaper = connect(databaseUrl, { connections: 1, name: 'reaper', plans: 'fresh' }) // its own connection: it must not wait for the pool
+  const reaper = connect(databaseUrl, { connections: 1, name: 'reaper', plans: 'fresh' }) // its own: it must not wait for the pool
   const tasks = (owner: string): TaskList => {
     deps.owner = owner
     return {
@@ -133,7 +133,7 @@ async function drain(deps: Deps, { runner, gate, sends, looks, webhooks }: Runni
   const { db, times, owner, log } = deps
   const leaveToOthers = (error: unknown) => log.warn({ err: error }, 'left to the other workers')
   gate.closed = true
-  const emptied = runner.stop().catch(leaveToOthers) // at once, so that other workers get the jobs that it fetched ahead
+  const emptied = runner.stop().catch(leaveToOthers) // at once: other workers get the jobs that it fetched ahead
   await Promise.all([sends.close(), looks.close()])
   const giveBack = async (tx: Tx) => {
     const released = await releaseClaims(tx, owner)
@@ -143,7 +143,7 @@ async function drain(deps: Deps, { runner, gate, sends, looks, webhooks }: Runni
   while (gate.sending.size > 0) await sleep(20)
   await webhooks.stop().catch(leaveToOthers)
   await Promise.race([emptied, sleep(times.heartbeatMs)])
-  await retryWrite(deps, () => wakeChannels(db, sends.left())).catch(leaveToOthers) // the channels of deliveries that were being sent, too
+  await retryWrite(deps, () => wakeChannels(db, sends.left())).catch(leaveToOthers) // also channels that were sending
   await wakeLook(db, looks.left()).catch(leaveToOthers)
   await dropJob(db, canaryOf(owner)).catch(leaveToOthers)
 }
