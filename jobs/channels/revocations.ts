@@ -120,7 +120,7 @@ async function tryOnce(deps: Deps, due: Due): Promise<void> {
   try {
     const did = await revoke(deps, due)
     await db.transaction((tx) => close(tx, due, did ? { action: 'channel.access_ended' } : null))
-    log.info({ ...about, did }, 'revoked a credential at its network')
+    log.info({ ...about, did }, 'finished revoking a credential at its network')
   } catch (error) {
     const isFinal = error instanceof SealError || (error instanceof PublishError && error.verdict === 'refused')
     log.warn({ ...about, err: error, tries: due.tries }, 'could not revoke a credential at its network')
