@@ -162,7 +162,12 @@ async function close(tx: Tx, due: Due, outcome: Outcome | null): Promise<void> {
 
 async function record(tx: Tx, { organisationId, channelId, name }: Named, { action, reason }: Outcome): Promise<void> {
   await tx.insert(activity).values({
-    ...{ organisationId, action, actorKind: 'punctual', actorId: null, actorName: 'Punctual', outcome: 'ok' },
+    organisationId,
+    action,
+    actorKind: 'punctual',
+    actorId: null,
+    actorName: 'Punctual',
+    outcome: 'ok',
     ...{ subjectId: channelId, subjectName: name, detail: reason ? { reason } : {} },
   })
 }

@@ -41,7 +41,11 @@ export type ChannelRow = {
 export function showChannel(row: ChannelRow, appUrl: string): Channel {
   const { id, network, name, handle, url, limits } = row
   return {
-    ...{ id, network, name, handle, url },
+    id,
+    network,
+    name,
+    handle,
+    url,
     picture: row.picture_key && `${appUrl}/files/${row.picture_key}`,
     status: (row.shown ?? row.status).toUpperCase() as Channel['status'],
     limits,

@@ -32,7 +32,9 @@ export function watchLedger(registry: Registry, db: Db, log: Logger): void {
   const ledger = reading(db, log)
   const gauge = (name: string, help: string, figure: (ledger: Figures) => number | null) =>
     new Gauge({
-      ...{ name, help, registers: [registry] },
+      name,
+      help,
+      registers: [registry],
       async collect() {
         const read = await ledger()
         const value = read && figure(read)
@@ -42,7 +44,10 @@ export function watchLedger(registry: Registry, db: Db, log: Logger): void {
     })
   const gauges = (name: string, help: string, label: string, figures: (ledger: Figures) => Record<string, number>) =>
     new Gauge({
-      ...{ name, help, labelNames: [label], registers: [registry] },
+      name,
+      help,
+      labelNames: [label],
+      registers: [registry],
       async collect() {
         this.reset()
         const read = await ledger()

@@ -109,7 +109,9 @@ async function find(deps: Deps, network: Network, delivery: SoughtDelivery): Pro
   const { publishKey, intendedAt: since } = delivery
   return network.find!(
     {
-      ...{ publishKey, since, prepared: JSON.parse(delivery.prepared) as unknown },
+      publishKey,
+      since,
+      prepared: JSON.parse(delivery.prepared) as unknown,
       now: await databaseClock(db),
       recorded: (remoteIds) => recordedOf(db, delivery, remoteIds),
       others: () => othersOf(deps, delivery),

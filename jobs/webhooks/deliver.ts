@@ -149,7 +149,9 @@ async function tellOne(deps: Deps, due: Due): Promise<Call> {
   const requestHeaders = signed(deps, due, body, startedAt)
   const begun = performance.now()
   const ended = (answer: Pick<Call, 'status' | 'reply' | 'error'>): Call => ({
-    ...{ startedAt, requestHeaders, ...answer },
+    startedAt,
+    requestHeaders,
+    ...answer,
     durationMs: Math.round(performance.now() - begun),
   })
   try {
@@ -247,7 +249,11 @@ async function noteFailure(
   if (!off?.reason) return
   await endWaiting(tx, organisationId, webhookId)
   await tx.insert(activity).values({
-    ...{ organisationId, action: 'webhook.switched_off', actorKind: 'punctual', actorId: null, actorName: 'Punctual' },
+    organisationId,
+    action: 'webhook.switched_off',
+    actorKind: 'punctual',
+    actorId: null,
+    actorName: 'Punctual',
     ...{ subjectId: webhookId, subjectName: off.url, outcome: 'ok', detail: { reason: off.reason } },
   })
 }

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { listening } from '../jobs/outbound/loopback.ts'
+import { listen } from '../jobs/outbound/loopback.ts'
 import { until } from '../processes.ts'
 import { openWeb, type Web } from '../server/web.ts'
 import { type S3, startS3 } from '../stand-ins/s3.ts'
@@ -82,10 +82,10 @@ describe.runIf(process.platform === 'linux').each(['a local folder', 'an S3 buck
   }
 
   async function fetchFrom(name: string, bytes: number) {
-    const { origin } = await listening(
+    const { origin, stop } = await listen(
       createServer((_req, res) => void pipeline(Readable.from(aLargeVideo(bytes, name)), res).catch(() => {})),
     )
-    return w.call('POST', '/media/upload-from-url', { json: { url: `${origin}/a.mp4` } })
+    return w.call('POST', '/media/upload-from-url', { json: { url: `${origin}/a.mp4` } }).finally(stop)
   }
 
   test.each([

@@ -29,7 +29,15 @@ export async function failure(call: Promise<unknown>): Promise<OutboundError> {
   return error
 }
 
+/** Have `server` listen until the test ends. */
 export async function listening(server: Server, host = '127.0.0.1', port = 0) {
+  const listens = await listen(server, host, port)
+  onTestFinished(listens.stop)
+  return listens
+}
+
+/** Have `server` listen until `stop`, also outside a test. */
+export async function listen(server: Server, host = '127.0.0.1', port = 0) {
   const connections: Socket[] = []
   server.on('connection', (socket: Socket) => connections.push(socket.on('error', () => {})))
   server.listen(port, host)
@@ -38,7 +46,6 @@ export async function listening(server: Server, host = '127.0.0.1', port = 0) {
     for (const socket of connections) socket.destroy()
     return new Promise<void>((resolve) => server.close(() => resolve()))
   }
-  onTestFinished(stop)
   const own = (server.address() as AddressInfo).port
   return { port: own, origin: `http://${host}:${own}`, connections, stop }
 }
