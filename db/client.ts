@@ -6,16 +6,16 @@ import { FileStorageError } from './files/files.ts'
 
 /** A pool of connections. */
 export type Db = PostgresJsDatabase
-/** What a statement runs on: the pool, or a transaction of it. */
+/** Runs statements: the pool, or one of its transactions. */
 export type Tx = PgDatabase<PostgresJsQueryResultHKT>
 
 /**
- * `underWay`: how many statements and transactions are at it; above the pool's size, some wait for a connection.
- * `stuckForMs`: how long something has been under way and nothing has ended, in milliseconds.
+ * `underWay`: how many statements and transactions are running. Above the pool's size, some wait for a connection.
+ * `stuckForMs`: how long the pool has been busy without finishing anything, in milliseconds.
  */
 export type Connection = { db: Db; underWay: () => number; stuckForMs: () => number; end: () => Promise<void> }
 
-/** How long PostgreSQL lets a statement run, wait for a lock, and a transaction do nothing, in milliseconds; 0: no limit. */
+/** PostgreSQL's timeouts in milliseconds: how long a statement runs, waits for a lock, a transaction idles. 0: no limit. */
 export type Bounds = { statementMs: number; lockMs: number; idleInTransactionMs: number }
 
 type ConnectOptions = {
@@ -26,20 +26,20 @@ type ConnectOptions = {
   onClose?: () => void
 }
 
-// Above what anything of ours takes: a refreshed credential waits for a network within its transaction, 15 s at most.
+// More than our statements need: a credential refresh waits for a network within its transaction, 15 s at most.
 const ordinary: Bounds = { statementMs: 30_000, lockMs: 20_000, idleInTransactionMs: 60_000 }
-/** For a heartbeat, which is worth nothing when it is late. */
+/** For a heartbeat: a late heartbeat is useless. */
 export const brief: Bounds = { statementMs: 5_000, lockMs: 5_000, idleInTransactionMs: 5_000 }
-/** For work that takes as long as it takes, alone. */
+/** For work that may take long and runs alone. */
 export const unbounded: Bounds = { statementMs: 0, lockMs: 0, idleInTransactionMs: 0 }
 
 /**
- * Open a pool on `url`; nothing is sent before the first query.
+ * Open a pool on `url`. It sends nothing before the first query.
  *
- * `connections` is the pool's size, `name` what `pg_stat_activity` shows an operator, `onClose` hears of each connection
- * that ends. `plans`: whether PostgreSQL may keep the plan of a statement that is asked again and again; one that was made while
- * a table was small may read it whole until it is analyzed.
- * The driver's own client stays in here: drizzle replaces its date and JSON serialisers, so used bare it lies.
+ * `connections` is the pool's size. Operators see `name` in `pg_stat_activity`. `onClose` is called when a connection
+ * ends. `plans`: whether PostgreSQL may keep the plan of a repeated statement. A plan that was made while a table was
+ * small may read the whole table until it is analyzed.
+ * We don't export the driver's own client: drizzle replaces its date and JSON serialisers, so it returns wrong values.
  */
 export function connect(
   url: string,
@@ -48,7 +48,7 @@ export function connect(
   requirePatched()
   const client = postgres(url, {
     max: connections,
-    max_lifetime: null, // by default each is renewed after half an hour or more, and a session's locks are gone with it
+    max_lifetime: null, // by default connections are renewed after half an hour or more, and their session locks are lost
     onnotice: () => {},
     connect_timeout: 10,
     backoff: reconnectSeconds,
@@ -71,25 +71,25 @@ export function connect(
   }
 }
 
-// As it is published, the driver gives one caller another's rows after a migration, and a lost connection ends the process.
+// Without our patch, a caller may get another caller's rows after a migration, and a lost connection ends the process.
 function requirePatched(): void {
   if (!('oneQueryAtATime' in postgres && 'setsOnceConnected' in postgres))
     throw new InstallationError(
-      'The database driver in node_modules is not patched. Run `npx patch-package` (npm ci does it), then start again.',
+      'The database driver in node_modules is not patched. Run `npx patch-package` (`npm ci` runs it too), then start again.',
     )
 }
 
-// The driver's own goes up to 20 s, and whatever waits for the connection waits with it.
+// The driver's default goes up to 20 s, and all queries wait that long for the connection.
 function reconnectSeconds(failures: number): number {
   return Math.min(2 ** failures / 50, 1)
 }
 
-/** How busy a pool is. `movedAt`: when something began on the idle pool, or ended on a busy one. */
+/** How busy a pool is. `movedAt`: when the idle pool got its first query, or the busy pool finished one. */
 type Pool = { underWay: number; movedAt: number }
 
-// Drizzle sends each statement unnamed, to be parsed and planned anew after a round trip of its own: a third of our
-// throughput (measured). So every statement with parameters is prepared once a connection. Lists go in as one array
-// parameter, or each length would be a statement of its own.
+// Drizzle sends each statement unnamed, so PostgreSQL parses and plans it every time, with an extra round trip. That costs
+// a third of our throughput (measured). So we prepare every statement with parameters once per connection. Pass a list as
+// one array parameter, or each length becomes a different statement.
 function prepared<T extends Sql>(client: T, pool: Pool): T {
   const { unsafe, begin, savepoint } = client as unknown as Record<string, (...args: unknown[]) => unknown>
   const inner = (run: unknown) => (scoped: Sql) => (run as (sql: Sql) => unknown)(prepared(scoped, pool))
@@ -99,7 +99,7 @@ function prepared<T extends Sql>(client: T, pool: Pool): T {
   return Object.assign(client, {
     unsafe: (query: string, parameters: unknown[] = [], options = {}) => {
       const statement = unsafe!(query, parameters, { ...options, prepare: parameters.length > 0 }) as Promise<unknown>
-      if (!('onexecute' in options)) statement.then(moved, moved) // begins it a microtask later
+      if (!('onexecute' in options)) statement.then(moved, moved) // it begins a microtask later
       return statement
     },
     begin: (...args: unknown[]) => begin!(...args.slice(0, -1), inner(args.at(-1))),
@@ -107,7 +107,7 @@ function prepared<T extends Sql>(client: T, pool: Pool): T {
   })
 }
 
-// The driver tells nobody how busy it is.
+// The driver doesn't report how busy it is.
 function counted<T extends Sql>(client: T, pool: Pool): T {
   const { unsafe, begin } = client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
   const count = (ended: Promise<unknown>) => {
@@ -117,7 +117,7 @@ function counted<T extends Sql>(client: T, pool: Pool): T {
     return ended
   }
   return Object.assign(client, {
-    // The driver's own, with which a transaction begins, is counted as that transaction.
+    // The driver begins a transaction with a statement of its own. We count both as one.
     unsafe: (query: string, parameters?: unknown[], options: object = {}) => {
       const statement = unsafe!(query, parameters, options)
       return 'onexecute' in options ? statement : count(statement)
@@ -126,10 +126,10 @@ function counted<T extends Sql>(client: T, pool: Pool): T {
   })
 }
 
-/** Hear each notification on `channel`, on a connection of its own that comes back by itself. */
+/** Call `heard` for each notification on `channel`. It uses a separate connection, which reconnects automatically. */
 export async function listen(url: string, channel: string, heard: () => void): Promise<{ end: () => Promise<void> }> {
   const client = postgres(url, { max: 1, onnotice: () => {}, connection: { application_name: 'punctual listen' } })
-  // `heard` also when it came back: something may have been missed.
+  // We also call `heard` after a reconnect: we may have missed notifications.
   await client.listen(channel, heard, heard).catch(async (error: unknown) => {
     await client.end({ timeout: 1 })
     throw error
@@ -137,7 +137,7 @@ export async function listen(url: string, channel: string, heard: () => void): P
   return { end: () => client.end({ timeout: 1 }) }
 }
 
-/** The PostgreSQL error code (SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html) in `error`, or null. */
+/** The PostgreSQL error code in `error`, or null (SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 export function sqlStateOf(error: unknown): string | null {
   for (let e = error; e instanceof Error; e = e.cause) {
     if ('code' in e && typeof e.code === 'string' && /^[0-9A-Z]{5}$/.test(e.code)) return e.code
@@ -145,22 +145,22 @@ export function sqlStateOf(error: unknown): string | null {
   return null
 }
 
-// 0A000 is a statement that was prepared before a migration, within a transaction: the same again is prepared anew.
+// 0A000: a statement in a transaction was prepared before a migration. A retry prepares it again.
 const Away =
   /^(ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|ETIMEDOUT|CONNECT_TIMEOUT|CONNECTION_(CLOSED|ENDED|DESTROYED)|57P0[1-5]|08\w{3}|53[1-3]00|25006|0A000)$/
 
 /**
- * Whether the same transaction may do better later: the database is away, it was too slow, locked or left idle for too long,
- * or it lost a deadlock. It has changed nothing, unless the connection was lost in its commit: the same again must be safe.
+ * Whether a retry of the same transaction may succeed: the database is away, the transaction was too slow, locked or idle
+ * for too long, or it lost a deadlock. It changed nothing, unless its commit lost the connection: a retry must be safe.
  */
 export function isPassing(error: unknown): boolean {
   return isDatabaseAway(error) || ['57014', '55P03', '25P03', '40P01', '40001'].includes(sqlStateOf(error) ?? '')
 }
 
-/** Whether `error` says that the database cannot be reached or takes no work just now, so that later may be better. */
+/** Whether `error` says that the database is unreachable or accepts no work now. A later try may succeed. */
 export function isDatabaseAway(error: unknown): boolean {
   for (let e = error; e instanceof Error; e = e.cause) {
-    if (e instanceof FileStorageError) return false // and what caused it is no connection to the database
+    if (e instanceof FileStorageError) return false // its cause is not a database connection
     if ('code' in e && typeof e.code === 'string' && Away.test(e.code)) return true
   }
   return false

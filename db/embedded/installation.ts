@@ -9,26 +9,26 @@ import type { Env } from '../env.ts'
 import type { KeyRing } from '../sealed.ts'
 import * as server from './postgres.ts'
 
-/** What every process needs to know of the installation that it belongs to. */
+/** What every process needs to know about its installation. */
 export type Installation = { databaseUrl: string; secretKeys: KeyRing }
 
-/** An installation that cannot be joined or started; the message is a sentence for the operator. */
+/** We cannot join or start the installation. The message is a sentence for the operator. */
 export class InstallationError extends Error {}
-/** Nothing is wrong, but nobody has started the embedded database. */
+/** Nothing is wrong, but the embedded database has not been started. */
 export class NotRunning extends InstallationError {}
 
 type Settings = Pick<Env, 'dataDir' | 'databaseUrl' | 'secretKeys'>
-type Kept = { port: number; password: string; folder: string } // port 0: never started yet
+type Kept = { port: number; password: string; folder: string } // port 0: not started yet
 
-const LockKey = 7_036_871_432 // held by the one process that answers for the server
-const PatienceMs = 10_000 // a start right after a stop or a kill still meets the old server for a moment
+const LockKey = 7_036_871_432 // held by the one process that runs the server
+const PatienceMs = 10_000 // right after a stop or a kill, the old server still runs for a moment
 
 /**
- * Start the embedded PostgreSQL of `env.dataDir`, made at the first start, and answer for it until `stop`.
+ * Start the embedded PostgreSQL of `env.dataDir` and keep it running until `stop`. The first start creates it.
  *
- * A server that a killed process left is taken over; one that dies is started again. The folder holds postgres/ (the
- * cluster, or elsewhere where PostgreSQL's user cannot reach it), postgres.json and, unless SECRET_KEYS is given,
- * secret-keys, both 0600. Throws InstallationError when another process answers for it, or a part is missing.
+ * We take over a server that a killed process left, and restart a server that dies. The folder holds postgres/ (the
+ * cluster; it is elsewhere when PostgreSQL's user cannot reach the folder), postgres.json and, unless SECRET_KEYS is set,
+ * secret-keys, both 0600. Throws InstallationError when another process runs it, or a part is missing.
  */
 export async function startEmbedded(
   env: Settings,
@@ -44,30 +44,30 @@ export async function startEmbedded(
   await writeKept(dataDir, { ...kept, port })
   let stopped: Promise<void> | null = null
   const stop = () => {
-    stopped ??= letGo().then(() => server.stopServer(kept.folder)) // once: later it may be another process's
+    stopped ??= letGo().then(() => server.stopServer(kept.folder)) // once: later the server may belong to another process
     return stopped
   }
   return { installation: { databaseUrl: urlOf({ ...kept, port }), secretKeys }, stop }
 }
 
 /**
- * The installation that this process is to work in: the one that DATABASE_URL and SECRET_KEYS name, or else the
- * embedded one of `env.dataDir`, which another process has started.
+ * The installation for this process: DATABASE_URL and SECRET_KEYS name it, or it is the embedded one of
+ * `env.dataDir`, which another process has started.
  *
- * Throws InstallationError with what is missing and what to run; NotRunning when that is only `npm start`.
+ * Throws InstallationError, which says what is missing and what to run. NotRunning: only `npm start` is needed.
  */
 export async function joinInstallation(env: Settings): Promise<Installation> {
   if (env.databaseUrl) {
     if (env.secretKeys) return { databaseUrl: env.databaseUrl, secretKeys: env.secretKeys }
     throw new InstallationError(
-      'DATABASE_URL is set, so SECRET_KEYS must be too, the same for every process: `openssl rand -base64 32` makes one.',
+      'DATABASE_URL is set, but SECRET_KEYS is not. Set it to the same value for every process: `openssl rand -base64 32` creates a key.',
     )
   }
   const dataDir = resolve(env.dataDir)
   const kept = await readKept(dataDir)
   if (!kept || !(await server.serverOn(kept.folder))) {
     throw new NotRunning(
-      `DATABASE_URL is not set and no embedded database runs in ${dataDir}: run \`npm start\` first, or set DATABASE_URL.`,
+      `DATABASE_URL is not set, and no embedded database is running in ${dataDir}. Run \`npm start\` first, or set DATABASE_URL.`,
     )
   }
   return { databaseUrl: urlOf(kept), secretKeys: env.secretKeys ?? (await keptKeys(dataDir, { make: false })) }
@@ -80,7 +80,7 @@ async function readKept(dataDir: string): Promise<Kept | null> {
   return { port, password, folder: folder ?? join(dataDir, 'postgres') }
 }
 
-// The cluster's own place in dataDir is not written down, so that dataDir can be moved.
+// We don't record the cluster's path when it is in dataDir, so you can move dataDir.
 async function writeKept(dataDir: string, { folder, ...kept }: Kept): Promise<void> {
   const outside = folder === join(dataDir, 'postgres') ? {} : { folder }
   await writeSecret(join(dataDir, 'postgres.json'), JSON.stringify({ ...kept, ...outside }))
@@ -90,7 +90,7 @@ async function firstTime(programs: server.Postgres, dataDir: string, log: Logger
   const folder = await placeForCluster(programs, dataDir, log)
   if (existsSync(folder)) {
     throw new InstallationError(
-      `${dataDir}/postgres.json is missing, and in it the password of the database in ${folder}: put it back, or delete that folder to begin with an empty one.`,
+      `${dataDir}/postgres.json is missing. It holds the password of the database in ${folder}. Restore the file, or delete that folder to start with an empty database.`,
     )
   }
   return { port: 0, password: randomBytes(24).toString('base64url'), folder }
@@ -101,21 +101,21 @@ async function placeForCluster(programs: server.Postgres, dataDir: string, log: 
   const digest = createHash('sha256').update(dataDir).digest('hex').slice(0, 8)
   const folder = join(server.SystemFolder, `${basename(dataDir)}-${digest}`)
   await mkdir(server.SystemFolder, { recursive: true })
-  log.warn(`The database is kept in ${folder}: the user postgres cannot reach ${dataDir}.`)
+  log.warn(`The database is in ${folder}, because the user postgres cannot reach ${dataDir}.`)
   return folder
 }
 
 async function makeCluster(programs: server.Postgres, dataDir: string, kept: Kept): Promise<void> {
   if (kept.port !== 0) {
     throw new InstallationError(
-      `The database of ${dataDir} was in ${kept.folder}, which is gone: put it back, or delete ${dataDir}/postgres.json to begin with an empty one.`,
+      `The database of ${dataDir} is missing: it was in ${kept.folder}. Restore that folder, or delete ${dataDir}/postgres.json to start with an empty database.`,
     )
   }
-  await writeKept(dataDir, kept) // before the cluster: without its password it would be of no use
+  await writeKept(dataDir, kept) // before the cluster: it is useless without its password
   await server.createCluster(programs, kept.folder, kept.password)
 }
 
-/** Have the server running and its lock held until `letGo`: a server that breaks off is started again. */
+/** Run the server and hold its lock until `letGo`. We restart a server that crashes. */
 async function answerFor(
   programs: server.Postgres,
   kept: Kept,
@@ -123,7 +123,7 @@ async function answerFor(
 ): Promise<{ port: number; letGo: () => Promise<void> }> {
   let stopping = false
   let back = Promise.resolve()
-  const free = await server.freePort(kept.port) // the same as last time if it can be, for those that joined
+  const free = await server.freePort(kept.port) // the last port if it is free: other processes use it
   const port = await take(programs, { ...kept, port: free }, log, onLost)
   return { port, letGo }
 
@@ -131,7 +131,7 @@ async function answerFor(
     if (!stopping) back = comeBack()
   }
   async function comeBack(): Promise<void> {
-    log.warn('The embedded PostgreSQL broke off: starting it again.')
+    log.warn('The embedded PostgreSQL stopped unexpectedly. Restarting it.')
     while (!stopping) {
       try {
         return void (await take(programs, { ...kept, port }, log, onLost))
@@ -155,26 +155,26 @@ async function take(programs: server.Postgres, kept: Kept, log: Logger, onLost: 
     const port = running?.port ?? kept.port
     const answer = await lock({ ...kept, port }, onLost).catch((error: Error) => error)
     if (answer === 'held') {
-      if (running) log.info('The embedded PostgreSQL that an earlier run left is taken over.')
+      if (running) log.info('An earlier run left the embedded PostgreSQL running. Using it.')
       return port
     }
     if (performance.now() > patienceEnds) {
       throw new InstallationError(
         answer === 'busy'
-          ? `Another process already runs the database in ${kept.folder}: stop that one first.`
-          : `The database in ${kept.folder} does not answer: ${answer.message}`,
+          ? `Another process already runs the database in ${kept.folder}. Stop that process first.`
+          : `The database in ${kept.folder} does not respond: ${answer.message}`,
       )
     }
     await sleep(100)
   }
 }
 
-// The lock is a session's, so it falls the moment its holder dies, whatever killed it.
+// It is a session lock: PostgreSQL releases it as soon as its holder dies, for any reason.
 async function lock(kept: Kept, onLost: () => void): Promise<'held' | 'busy'> {
   let held = false
   const client = postgres(urlOf(kept, 'postgres'), {
     max: 1,
-    max_lifetime: null, // by default the driver renews a connection, and a session's lock with it, after half an hour
+    max_lifetime: null, // by default the driver renews connections after half an hour, and their session locks are lost
     connect_timeout: 5,
     onclose: () => {
       if (held) onLost()
@@ -201,19 +201,19 @@ async function keptKeys(dataDir: string, { make }: { make: boolean }): Promise<K
   const text = await readFile(path, 'utf8').catch(nullIfMissing)
   if (text === null && !make) {
     throw new InstallationError(
-      `${path} is missing, and what is sealed in the database cannot be read without it: put it back, or set SECRET_KEYS.`,
+      `${path} is missing. Without it, we cannot read the sealed values in the database. Restore the file, or set SECRET_KEYS.`,
     )
   }
   if (text === null) await writeSecret(path, randomBytes(32).toString('base64'))
   const keys = (text ?? (await readFile(path, 'utf8'))).split(',').map((key) => Buffer.from(key, 'base64'))
   const [first, ...older] = keys
   if (!first || keys.some((key) => key.length !== 32)) {
-    throw new InstallationError(`${path} must hold base64 of 32 bytes each, with commas between.`)
+    throw new InstallationError(`${path} must contain keys of 32 bytes in base64, separated by commas.`)
   }
   return [first, ...older]
 }
 
-// Whole or not at all, and for nobody else's eyes.
+// All or nothing, and readable only by this user.
 async function writeSecret(path: string, text: string): Promise<void> {
   await writeFile(`${path}.new`, `${text}\n`, { mode: 0o600, flush: true })
   await rename(`${path}.new`, path)

@@ -10,17 +10,17 @@ import type { Logger } from 'pino'
 
 const run = promisify(execFile)
 
-/** Where root keeps what the user that PostgreSQL runs as cannot reach otherwise. */
+/** Where root keeps files that PostgreSQL's user could not reach elsewhere. */
 export const SystemFolder = '/var/lib/punctual'
 
-/** PostgreSQL's programs, and the user that they run as: `{}` is the user of this process. */
+/** PostgreSQL's programs, and the user that runs them. `{}` is the user of this process. */
 export type Postgres = { bin: string; user: { uid?: number; gid?: number } }
 
 /**
  * The PostgreSQL that npm installed for the module at `near`, ready to run.
  *
- * It refuses to run as root, so root runs it as the user `postgres`, made when there is none; and where that user
- * cannot reach node_modules, a copy in SystemFolder is run, which `log` says.
+ * It refuses to run as root, so root runs it as the user `postgres`, which we create if it is missing. If that user
+ * cannot reach node_modules, we run a copy in SystemFolder and log it.
  */
 export async function findPostgres(log: Logger, near = import.meta.url): Promise<Postgres> {
   const user = process.getuid?.() === 0 ? await postgresUser() : {}
@@ -28,12 +28,12 @@ export async function findPostgres(log: Logger, near = import.meta.url): Promise
   await linkLibraries(shipped)
   if (await runs({ bin: join(shipped, 'bin'), user })) return { bin: join(shipped, 'bin'), user }
   const copy = join(SystemFolder, `postgresql-${shippedVersion(shipped)}`)
-  log.warn(`PostgreSQL runs from ${copy}: the user postgres cannot reach ${shipped}.`)
+  log.warn(`PostgreSQL runs from ${copy}, because the user postgres cannot reach ${shipped}.`)
   await copyOnce(shipped, copy)
   return { bin: join(copy, 'bin'), user }
 }
 
-/** Whether the user that PostgreSQL runs as can go into `folder`, which must exist. */
+/** Whether PostgreSQL's user can enter `folder`, which must exist. */
 export async function canEnter({ user }: Postgres, folder: string): Promise<boolean> {
   return run('test', ['-x', folder], { ...user, cwd: '/' }).then(
     () => true,
@@ -41,7 +41,7 @@ export async function canEnter({ user }: Postgres, folder: string): Promise<bool
   )
 }
 
-/** Make an empty cluster in `folder`, whole or not at all. Its superuser is `punctual`, with `password`. */
+/** Create an empty cluster in `folder`, all or nothing. Its superuser is `punctual`, with `password`. */
 export async function createCluster(postgres: Postgres, folder: string, password: string): Promise<void> {
   const unfinished = `${folder}.new`
   const passwordFile = `${folder}.password`
@@ -66,10 +66,10 @@ export async function createCluster(postgres: Postgres, folder: string, password
 }
 
 /**
- * Start the server of the cluster in `folder` on loopback, and come back when it answers.
+ * Start the server of the cluster in `folder` on loopback, and return when it responds.
  *
- * It is no child of this process: a Ctrl-C in the terminal must not end it before those who use it.
- * Throws with the server's own last words.
+ * It is not a child of this process: a Ctrl-C in the terminal must not end it before its clients.
+ * Throws with the end of the server's log.
  */
 export async function startServer(
   postgres: Postgres,
@@ -82,7 +82,7 @@ export async function startServer(
   await rm(logFile, { force: true })
   await forgetDeadServer(folder)
   try {
-    const waitSeconds = 600 // recovery after a crash may take its time
+    const waitSeconds = 600 // recovery after a crash may take long
     await program(postgres, 'pg_ctl', [
       'start',
       '-w',
@@ -101,24 +101,24 @@ export async function startServer(
   }
 }
 
-/** Stop the server of the cluster in `folder`: its clients are sent away, what was committed is kept. */
+/** Stop the server of the cluster in `folder`. It disconnects its clients and keeps everything that was committed. */
 export async function stopServer(folder: string): Promise<void> {
   const running = await readLock(folder)
   if (!running || !isAlive(running)) return
   process.kill(running.pid, 'SIGINT') // a fast shutdown
-  // pg_ctl waits until the file is gone: without end, if the next start has already written its own.
+  // pg_ctl waits until the file is gone. It waits forever if the next start has already written a new one.
   for (let now: Lock | null = running; now?.pid === running.pid && isAlive(now); now = await readLock(folder)) {
     await sleep(20)
   }
 }
 
-/** The port of the server that runs on `folder`, or null. Any process may have started it. */
+/** The port of the server that runs on `folder`, or null if none runs. Any process may have started it. */
 export async function serverOn(folder: string): Promise<{ port: number } | null> {
   const lock = await readLock(folder)
   return lock && isAlive(lock) ? { port: lock.port } : null
 }
 
-/** `wanted` when it is free on loopback, or else any port that is. */
+/** `wanted` if it is free on loopback, else any free port. */
 export async function freePort(wanted: number): Promise<number> {
   const server = createServer()
   const listening = (port: number) =>
@@ -147,7 +147,7 @@ function shippedFolder(near: string): string {
   try {
     return join(dirname(dirname(resolve(name))), 'native')
   } catch (cause) {
-    throw new Error(`No PostgreSQL comes with Punctual for this machine (${name}). Set DATABASE_URL.`, { cause })
+    throw new Error(`Punctual has no embedded PostgreSQL for this machine (${name}). Set DATABASE_URL.`, { cause })
   }
 }
 
@@ -155,7 +155,7 @@ function shippedVersion(shipped: string): string {
   return createRequire(import.meta.url)(join(dirname(shipped), 'package.json')).version
 }
 
-// npm packages hold no links, so the package's install script makes them; here for those who install without scripts.
+// npm packages cannot contain links, so the package's install script makes them. We do it for installs without scripts.
 async function linkLibraries(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   const links: { source: string; target: string }[] = JSON.parse(list)
@@ -185,13 +185,13 @@ async function copyOnce(from: string, to: string): Promise<void> {
   await rename(unfinished, to)
 }
 
-/** Let the user that PostgreSQL runs as own `path`. */
+/** Make PostgreSQL's user the owner of `path`. */
 export async function give({ user }: Postgres, path: string): Promise<void> {
   if (user.uid !== undefined && user.gid !== undefined) await chown(path, user.uid, user.gid)
 }
 
-// Only when another program has a dead server's pid, as happens in containers: that would keep PostgreSQL from starting.
-// Otherwise the file stays, for PostgreSQL finds in it what processes of a killed server may still be writing.
+// We do it only when another program has the dead server's pid, as in containers: then PostgreSQL would not start.
+// Otherwise the file stays. PostgreSQL uses it to find processes of a killed server that may still write.
 async function forgetDeadServer(folder: string): Promise<void> {
   const lock = await readLock(folder)
   if (lock && lock.command !== null && !isAlive(lock)) await rm(lock.path)
@@ -213,7 +213,7 @@ function isAlive({ command, dataFolder }: Lock): boolean {
   return command?.includes(dataFolder) ?? false
 }
 
-// LC_ALL: PostgreSQL stops at a locale in the environment that the machine does not have.
+// LC_ALL: PostgreSQL fails when the environment names a locale that the machine does not have.
 async function program({ bin, user }: Postgres, name: string, args: string[]): Promise<void> {
   await run(join(bin, name), args, { ...user, cwd: '/', env: { LC_ALL: 'C' } as unknown as NodeJS.ProcessEnv })
 }

@@ -95,12 +95,12 @@ test('a process joins the running server; when none runs, the error says what to
   const { installation, stop } = await start()
   expect(await joinInstallation(env)).toEqual(installation)
   await stop()
-  await expect(joinInstallation(env)).rejects.toThrow('run `npm start` first')
+  await expect(joinInstallation(env)).rejects.toThrow('Run `npm start` first')
 })
 
 test('with DATABASE_URL, keys are required', async () => {
   const elsewhere = readEnv({ DATABASE_URL: 'postgres://u:p@db.example/punctual' })
-  await expect(joinInstallation(elsewhere)).rejects.toThrow('SECRET_KEYS must be too')
+  await expect(joinInstallation(elsewhere)).rejects.toThrow('DATABASE_URL is set, but SECRET_KEYS is not.')
 })
 
 test('when only root can enter the data folder, the database is kept elsewhere', async ({ skip }) => {

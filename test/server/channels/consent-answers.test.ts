@@ -82,7 +82,9 @@ test('a refusal names the server, and uses the flow up', async () => {
   const other = server.consent(await begin(server))
   other.searchParams.delete('code')
   other.searchParams.set('error', '<b>server_error</b>')
-  expect(await detailOf(comeBack(other))).toBe(`${hostOf(server)} refused (bserver_errorb). Connect again.`)
+  expect(await detailOf(comeBack(other))).toBe(
+    `${hostOf(server)} refused the connection (bserver_errorb). Connect again.`,
+  )
 })
 
 test('what a server did wrong while it was connected is told with its name', async () => {

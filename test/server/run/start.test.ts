@@ -31,6 +31,7 @@ test('one command opens the site, and SIGTERM ends worker, web and database in t
   expect((await fetch(`${url}/readyz`)).status).toBe(200)
 
   expect(await kill('SIGTERM')).toBe(0)
+  await expect.poll(log).toContain('"web drains"') // the last lines may be read after the exit
 
   const order = ['"worker stops"', '"web drains"'].map((line) => log().indexOf(line))
   expect(order.every((place) => place > 0)).toBe(true)
@@ -43,7 +44,7 @@ test('a Ctrl-C that npm hands on as well is one request: everything stops in its
   void kill('SIGINT')
   await expect.poll(log).toContain('stopping worker, web and database')
   expect(await kill('SIGINT')).toBe(0)
-  expect(log()).toContain('"web drains"')
+  await expect.poll(log).toContain('"web drains"')
   expect(log()).not.toContain('stopping at once')
 })
 
