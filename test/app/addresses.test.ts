@@ -65,7 +65,7 @@ test('an address that is spelled otherwise than ours is that of nothing', async 
   expect(await raw('/login?next=/%70osts%2e')).toMatch(/^HTTP\/1.1 302/) // a query is whatever it is
 })
 
-test('a request that is too long to be kept during sign-in is told so; any other comes back whole', async () => {
+test('a request that is too long to be kept during sign-in gets an error; any other comes back whole', async () => {
   const strange = aBrowser(f.appUrl)
   const ada = { email: 'ada@example.org', password: 'a good password' }
   await aBrowser(f.appUrl).post('/signup', { ...ada, name: 'Ada', organisation: 'Works' })

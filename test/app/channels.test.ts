@@ -41,7 +41,7 @@ test('Mastodon is connected over a link to the instance, and reconnected without
   expect(await page.getByRole('button', { name: 'Disconnect' }).count()).toBe(1)
 })
 
-test('a channel that was disconnected is connected again by a word, and what becomes of its posts is said', async () => {
+test('a disconnected channel is connected again by one button, and the page says what happens to its posts', async () => {
   const { db } = here
   const [channel] = await db.execute<{ id: string; organisationId: string }>(
     sql`select id, organisation_id as "organisationId" from channels where name = 'Ada of the engine'`,
@@ -69,7 +69,7 @@ test('a channel that was disconnected is connected again by a word, and what bec
   await db.execute(sql`delete from posts where id in (select post_id from deliveries where id = ${review!})`)
 })
 
-test('who does not allow it there is told so here', async () => {
+test('a person who refuses the consent there reads it here', async () => {
   mastodon.says.allow = false
   await page.goto('/channels?connect=mastodon')
   await page.getByLabel('Server').fill(mastodon.origin)
@@ -92,7 +92,7 @@ test('what is wrong with a connection stands beside its field', async () => {
   expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('input.handle')
 })
 
-test('a disconnect asks what becomes of the posts that wait, and does it', async () => {
+test('a disconnect asks what to do with the waiting posts, and does it', async () => {
   for (const { choice, status } of [
     { choice: 'Cancel them', status: 'Cancelled' },
     { choice: 'Hold them', status: 'Waiting for reconnect' },

@@ -85,7 +85,7 @@ describe('Developers › Apps', () => {
     expect(new URL(link!).searchParams.get('redirect_uri')).toBe('https://a.example/cb')
   })
 
-  test('a picture is removed, its file with it, and the trail says who did it', async () => {
+  test('a removed picture is deleted with its file, and the audit log says who did it', async () => {
     const { page } = await maker()
     const app = await make(page, 'Pictured', await aPicture())
     await page.goto(app.path)
@@ -205,7 +205,7 @@ test('an approved app is shown with what it may, to the person under their own, 
   expect([await statusOf(mine), await statusOf(theirs)]).toEqual([401, 200])
 })
 
-test('the trail says who did what, newest first, and turns its pages', async () => {
+test('the audit log says who did what, newest first, page by page', async () => {
   const { page, app } = await maker()
   await tokenFor(page, app)
   await page.goto('/settings/activity')

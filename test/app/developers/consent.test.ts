@@ -63,7 +63,7 @@ test('who has an account signs in and is back at the same request', async () => 
   expect(page.url()).toBe(here.site.appUrl + here.authorizePath())
 })
 
-test('signing in leads nowhere but to a path of ours, whatever its query', async () => {
+test('signing in leads only to our own paths, with any query', async () => {
   const { page } = await here.asked()
   const strange = [
     '//evil.example',
@@ -148,7 +148,7 @@ test.each([true, false])('Enter decides nothing, with scripts: %s', async (javaS
   expect(new URL(page.url()).searchParams.has('code')).toBe(true)
 })
 
-test('who is signed in as somebody else signs in anew and is back at the same request', async () => {
+test('a person who is signed in as someone else signs in again and returns to the same request', async () => {
   const { page } = await here.asked()
   const before = await page.context().cookies()
   const email = await signUp(await here.page(), here.site, { organisation: 'The right one' })

@@ -114,7 +114,7 @@ test('the page of keys leads to what a key has asked, and a request id is copied
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(script)
 })
 
-test('who has made no call yet is told how, and who may not read it nothing else', async () => {
+test('a page without requests says how to make one, and a viewer without permission sees nothing else', async () => {
   const page = await here.page()
   const { id } = (await accountByEmail(here.db, await signUp(page, here.site)))!
   await page.goto('/settings/developers/requests')

@@ -109,7 +109,7 @@ test('after a rotation the new secret is shown once, and calls are signed with b
   expect(await page.content()).not.toContain(newSecret.slice(6))
 })
 
-test('an endpoint is switched off and on, and deleted, and the trail has it', async () => {
+test('an endpoint is switched off and on, and deleted, and the audit log has it', async () => {
   const { page } = await anEndpoint()
   await press(page, 'Switch off')
   await page.getByText('Events that are waiting now are not sent').waitFor()
@@ -189,7 +189,7 @@ test('the log is filtered by outcome and read page by page', async () => {
   await expect.poll(() => log.getByText('Not sent').count()).toBe(20)
 })
 
-test('an editor is told whose part webhooks are, and shown none', async () => {
+test('an editor sees who manages webhooks, and no webhook', async () => {
   const { page, path } = await anEndpoint()
   const [row] = await here.db.execute<{ id: string }>(
     sql`select organisation_id as id from webhooks where id = ${path.split('/').at(-1)}`,

@@ -63,7 +63,7 @@ test('a page has the same name in the navigation and in its heading', () => {
   expect(headings).toEqual(links.map(([, , name]) => textOf(name!)))
 })
 
-test('each copy button of a page has a name of its own, which says what it copies', () => {
+test('each copy button of a page has its own name, which says what it copies', () => {
   for (const [path, page] of Object.entries(pages)) {
     const buttons = [...page.matchAll(/<button[^>]*aria-label="(Copy [^"]+)"/g)].map(([, name]) => name)
     expect([path, buttons.length]).toEqual([path, samplesOf(page).length])

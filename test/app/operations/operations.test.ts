@@ -53,7 +53,7 @@ test('an operator stops everything and lets it go on: what is due then goes out'
   await page.getByRole('status').getByText('Published').waitFor()
 })
 
-test('a restored backup is said to be one, with what to do, and resuming ends it', async () => {
+test('a restored backup is shown with what to do, and resuming ends it', async () => {
   await here.db.execute(sql`update installation set restored_at = now() - interval '2 days'`) // what was due before waits for a person
   await page.goto('/operations')
   await page.getByText('This database is a restored backup.').waitFor()
@@ -134,7 +134,7 @@ test('a suspect that failed is sent again, and what lost its wake-up is woken', 
   expect(await deliveryOf(here.db, stuck.suspect)).toMatchObject({ state: 'scheduled', crashCount: 0 })
 })
 
-test('what somebody else has done meanwhile is said where it cannot be done again', async () => {
+test('an action that someone else has done meanwhile gets an explanation', async () => {
   await here.db.execute(sql`update deliveries set state = 'failed', crash_count = 3 where id = ${stuck.suspect}`)
   await page.goto('/operations?stuck=suspects')
   await here.db.execute(sql`update deliveries set state = 'cancelled' where id = ${stuck.suspect}`)

@@ -22,7 +22,7 @@ beforeEach(async () => {
   if (hasChromium) await page.goto('/posts/new')
 })
 
-test('everything that keeps a post from going out is said beside its part, and the keyboard stands at the first', async () => {
+test('each problem of a post is shown beside its field, and the first one has the focus', async () => {
   await page.getByLabel('My feed').check()
   await page.getByLabel('Text', { exact: true }).fill('x'.repeat(5003))
   await page.getByText('My feed: 5003 of 5000, 3 characters too long').waitFor()
@@ -85,7 +85,7 @@ test('a file that is no picture is refused with its name, and nothing of it is k
   expect(await page.getByLabel('Alt text').count()).toBe(0)
 })
 
-test('an hour that the clocks skip becomes the first instant after it, and the page says so beforehand', async () => {
+test('a time that the clocks skip becomes the first instant after it, and the page says so beforehand', async () => {
   const day = lastSundayOfMarch(new Date().getUTCFullYear() + 1)
   await page.getByLabel('Another feed').check()
   await page.getByLabel('Text', { exact: true }).fill('In the gap')

@@ -62,7 +62,7 @@ test('while the operator has paused a channel, its row and its posts say that th
   expect(await page.getByText('the operator has paused sending').count()).toBe(0)
 })
 
-test('It was published settles what nobody knows, with the address that the person found', async () => {
+test('It was published resolves an unknown outcome with the link that the person found', async () => {
   const { path } = await aPost('needs_review')
   await page.goto(path)
   await page.getByRole('textbox').fill('https://example.org/@ada/1')
@@ -71,7 +71,7 @@ test('It was published settles what nobody knows, with the address that the pers
   expect(await page.getByRole('link', { name: 'View post' }).getAttribute('href')).toBe('https://example.org/@ada/1')
 })
 
-test('It wasn’t: send it sends what nobody knows once more', async () => {
+test('It wasn’t: send it sends a post with an unknown outcome again', async () => {
   const { path, text } = await aPost('needs_review')
   await page.goto(path)
   await page.getByRole('button', { name: "It wasn't: send it" }).click()
@@ -80,7 +80,7 @@ test('It wasn’t: send it sends what nobody knows once more', async () => {
   await page.getByRole('article').getByText(text).waitFor()
 })
 
-test('Cancel leaves what nobody knows unsent', async () => {
+test('Cancel does not send a post with an unknown outcome', async () => {
   const { path } = await aPost('needs_review')
   await page.goto(path)
   await page.getByRole('button', { name: 'Cancel', exact: true }).click()
@@ -107,7 +107,7 @@ test.each(['missed', 'organisation_suspended'])(
   },
 )
 
-test('a refusal of a press is said, and the page stays', async () => {
+test('a refused button shows the reason, and the page stays', async () => {
   const channelId = await aChannel(here.db, here.site.secretKey, { organisationId, network: 'mastodon' })
   await here.db.execute(sql`update channels set status = 'needs_reconnect', name = 'Ada' where id = ${channelId}`)
   const { path } = await aPost('failed', channelId)
@@ -147,7 +147,7 @@ test('on a small screen the chosen filter is in view', async () => {
   await page.setViewportSize(size)
 })
 
-test('a list longer than a page goes on where it stopped, whatever is added meanwhile', async () => {
+test('a list longer than a page goes on where it stopped while posts are added', async () => {
   const inAYear = 365 * 86_400_000
   const texts: string[] = []
   for (let day = 0; day < 55; day++) texts.push((await aPost('scheduled', feedId, inAYear + day * 86_400_000)).text)

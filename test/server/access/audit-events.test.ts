@@ -20,7 +20,7 @@ async function aPicture(): Promise<string> {
   return path
 }
 
-test('the trail names every step, who and from where, in the organisation that it concerns', async () => {
+test('the audit log has every step, with who and from where, in the organisation that it concerns', async () => {
   const [maker, approver] = [await aPerson(f.installation, 'M'), await aPerson(f.installation, 'A')]
   const app = await anApp(maker)
   const { id, name, redirectUri } = app
@@ -54,7 +54,7 @@ test('the trail names every step, who and from where, in the organisation that i
   expect(told.map(({ actorKind }) => actorKind)).toEqual(['member', 'member', 'app', 'app', 'member', 'member'])
 })
 
-test('a denial stands in the trail of the organisation that was chosen, if the person may approve for it', async () => {
+test('a denial is in the audit log of the chosen organisation, if the person may approve for it', async () => {
   const home = await aPerson(f.installation, 'Home')
   const work = await aPerson(f.installation, 'Work')
   const workId = work.organisationId
@@ -72,7 +72,7 @@ test('a denial stands in the trail of the organisation that was chosen, if the p
   expect(await denials(work)).toBe(1)
 })
 
-test('two changes of an app at once: the trail names what each of them changed', async () => {
+test('two changes of an app at once: the audit log says what each of them changed', async () => {
   const { id, name } = await anApp(f.maker)
   const change = (path: string) => f.maker.api.apps.update({ id, name, redirectUris: [`https://${path}.example/`] })
   for (let round = 0; round < 20; round++) {

@@ -46,13 +46,13 @@ test.each([
   expect(await lengthOf(organisationId)).toBe(1)
 })
 
-test('the trail goes with its organisation, and nobody else’s does', async () => {
+test('the audit log is deleted with its organisation, and no other one', async () => {
   const other = await aTrail()
   await database.db.delete(organisations).where(eq(organisations.id, organisationId))
   expect([await lengthOf(organisationId), await lengthOf(other)]).toEqual([0, 1])
 })
 
-test('a key that the operator makes at the command line stands in the trail', async () => {
+test('a key that the operator makes at the command line is in the audit log', async () => {
   const site = await testSite(database.url)
   const command = 'server/run/admin.ts create-account --email op@example.org --organisation Op --api-key --password'
   const args = [...command.split(' '), 'correct horse']

@@ -33,7 +33,7 @@ test('an organisation has one place at a time, however many there are, and the n
   expect(began).toEqual(['a1', 'b1', 'c1', 'b2', 'a2'])
 })
 
-test('past the bound an organisation is told to come again, and others are not', async () => {
+test('past the limit an organisation gets a Retry-After, and others go on', async () => {
   const { began, piece, end } = work()
   const inTurn = limitPerOrganisation(1, 2)
   for (const name of ['a1', 'a2', 'a3']) void inTurn('a', piece(name))

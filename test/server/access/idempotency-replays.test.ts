@@ -139,7 +139,7 @@ test('who asks after the first was answered never gets 409, while others ask wit
   }
 })
 
-test('of 50 at once under a key that is over one begins anew, and the rest get its answer or 409', async () => {
+test('of 50 at once under an expired key one starts again, and the rest get its answer or 409', async () => {
   const what = { path: '/posts', json: draft() }
   const old = await ask('over', what)
   const aged = { createdAt: sql`now() - interval '24 hours 1 second'` }

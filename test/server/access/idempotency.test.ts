@@ -35,13 +35,13 @@ test('the same key and body again gets the first answer, status, Location and bo
   expect(await countOf()).toBe(count)
 })
 
-test('the first answer is replayed as it was, whatever became of the post', async () => {
+test('the first answer is replayed unchanged after the post changed', async () => {
   const first = await create('gone', body())
   await w.call('DELETE', `/posts/${first.json.id}`)
   expect((await create('gone', body())).text).toBe(first.text)
 })
 
-test('another body under the same key is 422, be it in one byte', async () => {
+test('another body under the same key is 422, even by one byte', async () => {
   await create('once', body())
   expectProblem(await create('once', { ...body(), content: 'hello!' }), 422, 'idempotency_key_reused')
 })

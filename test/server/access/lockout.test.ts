@@ -87,7 +87,7 @@ describe('while somebody goes on', () => {
     }
   })
 
-  test('from many addresses, the owner signs in from a fresh address and from a known device, be it after mistakes', async () => {
+  test('from many addresses, the owner signs in from a fresh address and from a known device, also after mistakes', async () => {
     for (let round = 0; round < 3; round++) await wrongOf(burst(30, (i) => `192.0.2.${round * 10 + (i % 10)}`))
     expect(await wrongOf(Array.from({ length: OwnTries - 1 }, () => tryFrom('198.51.100.20')))).toBe(OwnTries - 1)
     expect((await tryFrom('198.51.100.20', password)).status).toBe(302)
@@ -104,7 +104,7 @@ describe('while somebody goes on', () => {
     expect((await tryOn(eve, password)).status).toBe(429)
   })
 
-  test('a device has 5 tries as well, and then a delay of its own', async () => {
+  test('a device has 5 tries as well, and then its own delay', async () => {
     expect(await wrongOf(Array.from({ length: OwnTries }, () => tryOn(home, 'mistyped')))).toBe(OwnTries)
     await holdDelays()
     expect((await tryOn(home, 'mistyped')).status).toBe(429)
@@ -115,7 +115,7 @@ describe('while somebody goes on', () => {
 })
 
 describe('an address', () => {
-  test('has 5 tries of its own on an account, and then waits for the account', async () => {
+  test('has its own 5 tries on an account, and then waits for the account', async () => {
     expect(await wrongOf(Array.from({ length: OwnTries }, () => tryFrom('192.0.2.1')))).toBe(OwnTries)
     await holdDelays()
     expect((await tryFrom('192.0.2.1', password)).status).toBe(429)

@@ -91,7 +91,7 @@ test('X-Forwarded-For without TRUST_PROXY is warned of once a process', async ()
   expect(JSON.parse(warnings()[0]!)).toMatchObject({ level: expect.toSatisfy((level) => [40, 'warn'].includes(level)) })
 })
 
-test('an address makes so many accounts an hour, with all web processes together; who asks for one too many is told when', async () => {
+test('an address may create a limited number of accounts an hour over all web processes; one too many gets the time to retry', async () => {
   const tried = Array.from({ length: 10 }, (_, i) => signUp(i % 2 ? w.site : other.site, `person${i}@example.org`))
   const answers = await Promise.all(tried)
   expect(answers.filter(({ status }) => status === 302)).toHaveLength(AMinute)

@@ -43,7 +43,7 @@ describe('signing up', () => {
     expect(row).toEqual({ email, time_zone: 'Europe/Berlin', role: 'owner', name: 'Works' })
   })
 
-  test('with an e-mail that has an account, in whatever case, is refused and makes nothing', async () => {
+  test('with an e-mail that has an account, in any letter case, is refused and creates nothing', async () => {
     const { email } = await aPerson()
     const count = async () => [
       (await w.db.select().from(accounts)).length,
@@ -55,7 +55,7 @@ describe('signing up', () => {
     expect(await count()).toEqual(before)
   })
 
-  test('with a form that is not as it must be says so beside each field, and never shows the password again', async () => {
+  test('with an invalid form has an error beside each field, and never shows the password again', async () => {
     const form = { name: ' ', email: 'nobody', password: 'too short', organisation: '' }
     const { status, text } = await aBrowser(w.site.appUrl).post('/signup', form)
     expect(status).toBe(400)
@@ -104,7 +104,7 @@ describe('the session', () => {
     expect(await isIn(kept)).toBe(false)
   })
 
-  test('ends everywhere at once when its person says so', async () => {
+  test('ends everywhere at once when the person signs out everywhere', async () => {
     const { email, password, browser } = await aPerson()
     const other = aBrowser(w.site.appUrl)
     await other.post('/login', { email, password })

@@ -74,7 +74,7 @@ test('last used is written, at most once a minute', async () => {
   expect(Date.parse((await lastUsed())!)).toBeGreaterThanOrEqual(Date.parse(first!))
 })
 
-test('each route takes one scope, and a key with all others is told which', async () => {
+test('each route requires one scope, and a key with all others gets its name', async () => {
   const needed: Record<string, Scope | null> = {
     'get /me': null,
     'get /openapi.json': null,

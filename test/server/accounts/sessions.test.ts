@@ -59,7 +59,7 @@ test('an account has its newest 50 sessions: the oldest ends when another begins
   expect(await isIn(eve.browser.jar.cookie)).toBe(true)
 })
 
-test('a new password gives this session a new token: whoever copied the old one is out, the person stays in', async () => {
+test('a new password gives this session a new token: a copied old one is signed out, the person stays signed in', async () => {
   const { browser, password } = await aPerson()
   const copied = browser.jar.cookie
   const change = { intent: 'password', current: password, password: 'an even better one' }

@@ -34,7 +34,7 @@ async function aKey(scope: 'posts:read' | 'posts:write' = 'posts:read') {
   return createKey(w.db, { ...made, scopes: [scope] })
 }
 
-test('a call is kept within seconds: when, what, by whom, how it ended and how long it took, and no more', async () => {
+test('a call is stored within seconds with its time, caller, result and duration, and nothing else', async () => {
   const before = Date.now()
   const answer = await w.call('GET', `/posts?status=DRAFT&limit=2`)
   const kept = await keptOf(answer)
@@ -73,7 +73,7 @@ test('a refusal is kept with its code, and nothing of a body or a credential eve
   for (const secret of ['a secret plan', 'typo', key, w.key]) expect(all).not.toContain(secret)
 })
 
-test('a call with a wrong path or method is kept for whoever made it, and answered as without a credential', async () => {
+test('a call with a wrong path or method is stored for its caller, and answered as without a credential', async () => {
   const wrong: [string, string, number, string][] = [
     ['GET', '/post', 404, 'not_found'],
     ['POST', '/posts/', 404, 'not_found'],
@@ -184,7 +184,7 @@ test('the list is filtered by credential, method, status, problem, path and time
     expect(await api.requests.list(wrong).catch(problemFrom)).toMatchObject({ code: 'invalid_request' })
 })
 
-test('a caller who hangs up before the answer is told from one who got it', async () => {
+test('a caller who hangs up before the answer is shown as such', async () => {
   const { key, id } = await aKey('posts:write')
   const socket = connect(w.site.port, 'localhost')
   const length = 'Content-Type: application/json\r\nContent-Length: 100'

@@ -47,7 +47,7 @@ async function one({ dueAt, token = 'good' }: { dueAt: Date; token?: string }) {
 }
 
 describe('a channel', () => {
-  test('that an operator has paused, alone, with its network or with all, says so, and takes posts that wait', async () => {
+  test('that an operator has paused, alone, with its network or with all, shows it, and accepts posts', async () => {
     const id = await w.channel('readable')
     const status = async () => (await api.channels.get({ id })).status
     const listedAs = async (status: Channel['status']) =>

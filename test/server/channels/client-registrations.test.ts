@@ -42,7 +42,7 @@ test('one app is registered at a server, however often it is connected, and none
   expect(Buffer.from(row!.sealed).toString('latin1')).not.toContain(secret)
 })
 
-test('an app that the server no longer knows is registered anew, once', async () => {
+test('an app that the server no longer knows is registered again, once', async () => {
   const before = clientAt(await beginAt(api, server))
   server.apps.delete(before!)
   const after = clientAt(await beginAt(api, server))
@@ -50,7 +50,7 @@ test('an app that the server no longer knows is registered anew, once', async ()
   expect(clientAt(await beginAt(api, server))).toBe(after)
 })
 
-test('an app that the server forgets while the person is there is registered anew at the next try', async () => {
+test('an app that the server forgets during the consent is registered again at the next try', async () => {
   const url = await beginAt(api, server)
   server.apps.delete(clientAt(url)!)
   await expect(comeBack(api, server.consent(url))).rejects.toThrow()

@@ -87,7 +87,7 @@ test('a refusal names the server, and uses the flow up', async () => {
   )
 })
 
-test('what a server did wrong while it was connected is told with its name', async () => {
+test('a server’s mistake during connecting is explained with its name', async () => {
   const server = await aServer()
   server.next('POST /api/v1/apps', 'reset before')
   const failed = api.channels.connect({ network: 'mastodon', input: { instance: server.url } })

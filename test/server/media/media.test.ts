@@ -95,7 +95,7 @@ describe('a picture', () => {
     expect(JSON.stringify(headers)).not.toContain(w.key)
   })
 
-  test('is served to anybody as what it is, able to do nothing, whatever the site is', async () => {
+  test('is served to anyone with its own type, and can run nothing on any site', async () => {
     const { json } = await send(form(['file', new Blob([photo])]))
     const file = await expectStored(json, '')
     expect(Object.fromEntries(file.headers)).toMatchObject({
@@ -122,7 +122,7 @@ describe('what is no picture that we take', () => {
     empty: '',
     'half a picture': Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16]),
   }
-  test('is refused by its bytes, whatever its name and header say', async () => {
+  test('is refused by its bytes, with any name and header', async () => {
     for (const content of Object.values(others)) {
       const sent = await send(form(['file', new File([content], 'photo.png', { type: 'image/png' })]))
       expectProblem(sent, 422, 'media_not_accepted')
@@ -131,7 +131,7 @@ describe('what is no picture that we take', () => {
     }
   })
 
-  test('of more than 20 MB is cut off: 413 when sent, 422 when fetched, be it endless or without a length', async () => {
+  test('of more than 20 MB is cut off: 413 when sent, 422 when fetched, also when endless or without a length', async () => {
     const large = Buffer.concat([photo, Buffer.alloc(20 * 1024 * 1024)])
     expectProblem(await send(form(['file', new Blob([large])])), 413, 'body_too_large')
     const { url } = await elsewhere((req, res) => {
@@ -193,7 +193,7 @@ describe('a multipart body', () => {
 })
 
 describe('a URL', () => {
-  test('that is none, or that answers with anything but the file, is one 422 that says what to mend', async () => {
+  test('that is invalid, or that answers without a file, is one 422 that says what to fix', async () => {
     const { url } = await elsewhere((req, res) => {
       const path = req.url ?? ''
       if (path === '/reset') return void req.socket.resetAndDestroy()

@@ -109,7 +109,7 @@ describe('the same bytes twice', () => {
     expect(await files()).toEqual(before)
   })
 
-  test('of another organisation are a file of its own', async () => {
+  test('of another organisation are a separate file', async () => {
     const photo = await aPhoto()
     const theirs = await upload(photo, { key: (await anOrganisation(w.db)).key })
     const ours = await upload(photo)
@@ -133,7 +133,7 @@ describe('the same bytes twice', () => {
   })
 })
 
-test('a deletion that races a post with the file: one of them is told', async () => {
+test('a deletion that races a post with the file: one of them gets an error', async () => {
   for (let round = 0; round < 20; round++) {
     const { id } = await upload()
     const json = { type: 'draft', content: 'x', channelIds: [], mediaIds: [id] }

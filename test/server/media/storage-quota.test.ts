@@ -141,7 +141,7 @@ test('without a limit everything is taken', async () => {
   expectFull(await send(await aPicture()))
 })
 
-test('the composer is told in the same words', async () => {
+test('the composer shows the same sentence', async () => {
   const browser = aBrowser(w.site.appUrl)
   const ada = { name: 'Ada', email: 'ada@example.org', password: 'a good password', organisation: 'Works' }
   expect((await browser.post('/signup', ada)).status).toBe(302)

@@ -44,7 +44,7 @@ describe.each(Object.keys(types) as VideoFormat[])('a video as %s', (format) => 
     expect(Buffer.from(await file.arrayBuffer()).equals(sent)).toBe(true)
   }
 
-  test('is kept byte for byte with what it says of itself, sent or fetched', async () => {
+  test('is stored byte for byte with its own metadata, sent or fetched', async () => {
     const sent = await aVideo(format)
     const made = await send(sent)
     await expectKept(made, sent)
@@ -116,7 +116,7 @@ describe('what only begins like a video', () => {
     await until(async () => (await files()).length === before.length)
   })
 
-  test('an index of 200 MB is read in part by a process of its own, and meanwhile everybody else is served', async () => {
+  test('a separate process reads a part of an index of 200 MB, and everyone else is served meanwhile', async () => {
     const entries = Buffer.alloc(MiB, 'free')
     for (let at = 0; at < entries.length; at += 8) entries.writeUInt32BE(8, at) // boxes of 8 bytes, 25 million of them
     const moov = Buffer.alloc(8)

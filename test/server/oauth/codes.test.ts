@@ -73,7 +73,7 @@ test('a code works 9:59 after the consent, and 10:01 after it does not', async (
 
 const lastReason = async () => (await f.maker.api.apps.get({ id: f.app.id })).attempts[0]!.description
 
-test('a code whose organisation has revoked the app is dead, and the developer is told that', async () => {
+test('a code of an organisation that revoked the app is invalid, and the developer sees why', async () => {
   const code = await aCode(f)
   await f.approver.api.approvedApps.revoke({ id: f.app.id })
   expect(await errorOf(f.app, code)).toBe('invalid_grant')

@@ -39,7 +39,7 @@ describe.each(['revoke', 'introspect'])('POST /oauth/%s', (path) => {
     expect(both).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
   })
 
-  test('a client that fails is told of to its developer with the endpoint that it called', async () => {
+  test('the developer sees each failed client authentication, with its endpoint', async () => {
     const app = await anApp(f.maker)
     await post(f, path, { token, ...credentials({ ...app, clientSecret: 'x' }) })
     const { attempts } = await f.maker.api.apps.get({ id: app.id })
@@ -78,7 +78,7 @@ test("RFC 7009 2.1: another client's token is invalid_grant, and untouched", asy
   expect((await me(f, token)).status).toBe(200)
 })
 
-test('RFC 7662 2.2: of its own live token all is told, of any other exactly that it is not active', async () => {
+test('RFC 7662 2.2: an app sees all about its own active token, and about any other only that it is not active', async () => {
   const before = Math.floor(Date.now() / 1000) - 60
   const answer = await post(f, 'introspect', { token }, basic(f.app))
   expect(answer).toMatchObject({ status: 200 })

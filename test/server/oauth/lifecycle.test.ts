@@ -62,7 +62,7 @@ test('of many rotations at once one secret is left', async () => {
   expect(works.filter((error) => error === 'invalid_grant')).toHaveLength(1)
 })
 
-test('an app whose token it gave back, or whose code was never fetched in time, is let in no longer', async () => {
+test('an app that gave its token back, or never exchanged its code in time, is no longer approved', async () => {
   const app = await newApp()
   const lineOf = async () => (await f.approver.api.approvedApps.list()).find(({ id }) => id === app.id)
   const wide = await aToken(f, app, {}, queryFor(app, { scope: 'webhooks:manage' }))

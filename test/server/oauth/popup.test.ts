@@ -95,7 +95,7 @@ test.each(['up', 'in'])('so it does when the person has to sign %s on the way', 
   expect((await approve(page, popup)).get('code')).toMatch(/^[\w-]{43}$/)
 })
 
-describe('pages keep apart from whoever opened them', () => {
+describe('pages are isolated from the window that opened them', () => {
   const policyAt = async (path: string, method = 'GET') => {
     const { headers } = await fetch(here.site.appUrl + path, { method, redirect: 'manual' })
     return headers.get('cross-origin-opener-policy')

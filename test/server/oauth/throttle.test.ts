@@ -51,7 +51,7 @@ test('past the limit an address waits, whichever process and endpoint it calls, 
   expect((await good('introspect')).status).toBe(200)
 })
 
-test('a right secret is taken whatever others fail at from their addresses', async () => {
+test('a right secret is accepted while others fail from other addresses', async () => {
   for (let i = 0; i <= AMinute; i++) await call('token', 'wrong')
   expect((await call('token', 'wrong')).status).toBe(429)
   expect((await good('introspect', { address: '192.0.2.2' })).status).toBe(200)

@@ -69,7 +69,7 @@ test('a token sees and touches only what it made itself; the organisation’s ow
   })
 })
 
-test('a token listens to what its scopes and its channels let it read, and to no more', async () => {
+test('a token’s webhook receives only what its scopes and channels allow it to read', async () => {
   const [granted, other] = [await channel(), await channel()]
   const token = await tokenFor(f.app, { scope: 'webhooks:manage posts:read', channelIds: [granted] })
   const refused = await call(token, 'POST', '/webhooks', { url, events: ['channel.connected'] })

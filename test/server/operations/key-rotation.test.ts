@@ -72,7 +72,7 @@ async function openAll(ring: KeyRing): Promise<string[]> {
 const aKey = () => new Uint8Array(randomBytes(32))
 const rotate = (ring: KeyRing) => rotateKey({ db: w.db, ring })
 
-test('every column of bytes that is no hash is among those that are sealed anew', async () => {
+test('every column of bytes that is no hash is sealed again by a rotation', async () => {
   const columns = await w.db.execute<{ name: string }>(sql`
     select table_name || '.' || column_name as name from information_schema.columns
     where table_schema = 'public' and data_type = 'bytea' and column_name not like '%\\_hash'`)

@@ -160,7 +160,7 @@ test('a pause of everything or of a channel is shown, and the channel’s organi
   expect(await failureOf(api.operations.pause({ scope: 'network', name: 'nope' }))).toBe('not_found')
 })
 
-test('what failed is sent again, and what only waits for a worker is woken anew', async () => {
+test('a failed delivery is sent again, and one that waits for a worker is woken again', async () => {
   const failed = await aRow({ state: 'failed', crashCount: 3 })
   await api.operations.retry({ id: failed })
   const [row] = await w.db.select().from(deliveries).where(eq(deliveries.id, failed))
@@ -195,7 +195,7 @@ test('what an operator has stopped does not wait for a worker, and is not woken'
   expect(await isWakeable()).toBe(false)
 })
 
-test('who resumes something is told what wider pause still keeps it', async () => {
+test('a resume says which wider pause still applies', async () => {
   const [all, network, channel] = reachesOf(channelId)
   for (const reach of [all, network, channel]) await api.operations.pause(reach)
   const within = async (reach: typeof all | typeof network | typeof channel) =>

@@ -168,7 +168,7 @@ describe('POST /posts/{id}/deliveries/{channelId}/resolve', () => {
   const resolve = (id: string, json: unknown, on = w.channelId) =>
     w.call('POST', `/posts/${id}/deliveries/${on}/resolve`, { json })
 
-  test('takes a person’s word for what became of a delivery', async () => {
+  test('records the outcome that a person found', async () => {
     const words: [unknown, string][] = [
       [{ outcome: 'published', url: 'https://example.com/1' }, 'PUBLISHED'],
       [{ outcome: 'not_published' }, 'SCHEDULED'],
@@ -223,7 +223,7 @@ test('a retry that its key replays asks for no version again', async () => {
   expect(await w.call('POST', `/posts/${id}/retry`, { headers })).toMatchObject({ status: 200, json: first.json })
 })
 
-test('a resolution of what is on no such channel is 404, whatever version it names', async () => {
+test('a resolution for a channel that the post is not on is 404, with any version', async () => {
   const { id } = await make()
   const path = `/posts/${id}/deliveries/${await w.channel()}/resolve`
   const headers = { 'if-match': '"7"' }

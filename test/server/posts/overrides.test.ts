@@ -55,7 +55,7 @@ test('a new post is answered as it is read afterwards: with its files in order, 
   expect(draft).toEqual(await w.api.posts.get({ id: draft.id }))
 })
 
-describe('a text of its own on one channel', () => {
+describe('its own text on one channel', () => {
   test('is what goes out there, while the others get the post’s', async () => {
     const [plain, special] = await twoChannels()
     const { id } = await w.api.posts.create({

@@ -35,7 +35,7 @@ async function limitedChannel(limits: Partial<ChannelLimits>, status: 'active' |
 }
 
 describe('a new post', () => {
-  test('of type schedule is SCHEDULED on its channels in the order named, with a wake-up at its hour on each', async () => {
+  test('of type schedule is SCHEDULED on its channels in the named order, with a wake-up at its due time on each', async () => {
     const other = await w.channel()
     const date = inMinutes(60)
     const made = await create(scheduled({ date, channelIds: [other, w.channelId] }))
@@ -154,7 +154,7 @@ describe('what a post names', () => {
     expect(faultsOf(none)).toEqual([0, 1, 2].map((i) => `channelIds[${i}] channel_not_found`))
   })
 
-  test('a channel that must be reconnected, or was disconnected, is said with its place', async () => {
+  test('an error for a channel that needs reconnecting, or was disconnected, names its place in the request', async () => {
     const broken = await limitedChannel({}, 'needs_reconnect')
     const gone = await limitedChannel({}, 'disconnected')
     const answer = await create(scheduled({ channelIds: [w.channelId, broken, gone] }))

@@ -157,7 +157,7 @@ describe('a JSON body', () => {
     ['a member with a very long name', `{"${'x'.repeat(200_000)}":1}`],
     ['a number beyond all numbers', '{"content":1e999,"url":1e999}'],
   ]
-  test.each(json)('$method $path: whatever it is, 400 and the documented shape', async (route) => {
+  test.each(json)('$method $path: any bad input gets 400 in the documented shape', async (route) => {
     for (const [what, body] of bodies) {
       const answer = await call(route, pathOf(route), { body, headers: { 'content-type': 'application/json' } })
       expect([what, answer.status]).toEqual([what, 400])

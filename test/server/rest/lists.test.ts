@@ -71,7 +71,7 @@ describe('the list of posts', () => {
     }
   })
 
-  test('shows each post once, whatever is inserted while it is read', async () => {
+  test('shows each post once while others are inserted', async () => {
     const h = await house()
     const known: string[] = []
     for (let i = 0; i < 8; i++)

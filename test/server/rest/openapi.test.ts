@@ -31,7 +31,7 @@ describe('the document', () => {
     expect((await w.call('POST', '/openapi.json', { key: '' })).status).toBe(405)
   })
 
-  test('comes compressed to whoever takes that, and not again to whoever has it', async () => {
+  test('is compressed for clients that accept it, and is 304 for clients that have it', async () => {
     const get = (headers: Record<string, string>) => w.call('GET', '/openapi.json', { key: '', headers })
     const zipped = await get({ 'accept-encoding': 'gzip' })
     const plain = await get({ 'accept-encoding': 'identity' })

@@ -31,7 +31,7 @@ afterAll(() => {
   expect(faults).toEqual([])
 })
 
-test.each(routes)('$method $path: whatever is sent, the answer is a documented one', async (route) => {
+test.each(routes)('$method $path: any request gets a documented answer', async (route) => {
   const known = await thingsFor(route)
   const seen = new Set<number>()
   await fc.assert(

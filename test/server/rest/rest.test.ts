@@ -72,7 +72,7 @@ test('a connection is kept longer than proxies keep theirs, so that no request m
   expect((await w.call('GET', '/me')).headers.get('keep-alive')).toBe('timeout=75')
 })
 
-test('a path that is not in the API is 404, whatever surrounds one that is', async () => {
+test('a path that is not in the API is 404, also with extra parts around a real one', async () => {
   for (const path of ['', '/', '/me/', '/me/x', '/ME', '/posts/', '/posts//', '/media/upload-from-url/x', '/%6de'])
     expectProblem(await w.call('GET', path), 404, 'not_found')
 })
@@ -142,7 +142,7 @@ test('a session cookie opens nothing of the API', async () => {
   expectProblem(await w.call('GET', '/me', { key: '', headers: { cookie } }), 401, 'unauthenticated')
 })
 
-test('a new thing is told by Location and ETag, and a GET is never 304', async () => {
+test('a created resource has Location and ETag, and a GET is never 304', async () => {
   const made = await w.call('POST', '/posts', { json: draft() })
   expect(made.status).toBe(201)
   const location = made.headers.get('location') ?? ''
@@ -159,7 +159,7 @@ test('a new thing is told by Location and ETag, and a GET is never 304', async (
   expect(read.headers.get('content-type')).toBe('application/json; charset=utf-8')
 })
 
-test('every answer has a request id of its own', async () => {
+test('every answer has its own request id', async () => {
   const answers = await Promise.all(['/me', '/me', '/nothing'].map((path) => w.call('GET', path)))
   const ids = answers.map(({ headers }) => headers.get('x-request-id'))
   for (const id of ids) expect(id).toMatch(/^[0-9a-f-]{36}$/)

@@ -189,7 +189,7 @@ test('what must hold is looked at, each thing with its count, and the exit says 
   await w.db.delete(deliveries).where(eq(deliveries.id, id))
 })
 
-test('a key that is put in front seals all anew, and one that is missing is told by the exit', async () => {
+test('a new first key seals everything again, and a missing key is an exit code', async () => {
   const key = randomBytes(32).toString('base64')
   const both = await adminWith({ SECRET_KEYS: `${key},${w.site.env.SECRET_KEYS}` }, 'rotate-key')
   expect(both).toMatchObject({ code: 0, said: { tables: { channels: { sealedAnew: 1 } }, unopened: [] } })
@@ -198,7 +198,7 @@ test('a key that is put in front seals all anew, and one that is missing is told
   expect((await adminWith({ SECRET_KEYS: key }, 'rotate-key')).code).toBe(0)
 })
 
-test('what is not there is told in a sentence', async () => {
+test('something that does not exist gets a sentence', async () => {
   expect((await admin('show', 'nope')).refused).toBe('Delivery or post not found.')
   expect((await admin('retry', 'nope')).refused).toBe('Delivery not found.')
   expect((await admin('connect', 'feed', '--organisation', 'nope', '--name', 'x')).refused).toBe(

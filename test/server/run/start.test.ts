@@ -58,7 +58,7 @@ test('after a kill -9 the next start opens the same site, on the same port', asy
   expect(second.log()).toContain(`Punctual is at ${url}\n`)
 })
 
-test('a port that another program has is told in a sentence', async () => {
+test('a port that another program uses gets a sentence', async () => {
   const first = await start()
   const port = first.log().match(/^Punctual is at .*:(\d+)$/m)?.[1] ?? ''
 

@@ -47,7 +47,7 @@ test('a child that ends unasked is started again', async () => {
   await child.stop()
 })
 
-test('when its parent is killed, the child is told to end', async () => {
+test('when its parent is killed, the child gets a SIGTERM', async () => {
   const script = `
     import { pino } from 'pino'
     import { variablesWith } from './db/env.ts'

@@ -71,7 +71,7 @@ test('a form with a name that makes a list without end, or an endless name, is r
   expect((await fetch(`${w.site.appUrl}/livez`)).ok).toBe(true)
 })
 
-test('a day that no calendar has is told beside its field', async () => {
+test('a day that does not exist is refused beside its field', async () => {
   for (const expiresAt of ['2026-99-99', '2026-02-30', '0000-00-00']) {
     const form = { intent: 'generate', name: 'x', scopes: 'posts:read', expiresAt }
     const { status, text } = await browser.post('/settings/developers/access', form)
@@ -140,7 +140,7 @@ async function statusOf(line: string): Promise<string | undefined> {
   return text.split(' ')[1]
 }
 
-test('a type is never guessed by a browser, whatever is served', async () => {
+test('a browser never guesses the type of an answer', async () => {
   for (const path of [
     '/favicon.svg',
     '/livez',

@@ -59,7 +59,7 @@ describe('while the database is away', () => {
     }
   })
 
-  test.each(asked)('%s says so, and when to try again', async (_, ask) => {
+  test.each(asked)('%s explains it and says when to try again', async (_, ask) => {
     const { status, headers, text } = await ask()
     expect([status, headers.get('retry-after')]).toEqual([503, '5'])
     expect(text).toContain('temporarily unavailable')
@@ -72,7 +72,7 @@ describe('while the database is away', () => {
     expect(text).not.toContain(password)
   })
 
-  test('the API says so', async () => {
+  test('the API explains it', async () => {
     const answer = await callApi(site.appUrl, 'GET', '/me', { key })
     expectProblem(answer, 503, 'unavailable')
     expect(answer.headers.get('retry-after')).toBe('5')
@@ -113,7 +113,7 @@ test("a network's server that refuses the call is not taken for the database", a
   expect(text).toContain('127.0.0.1:9 did not answer.')
 })
 
-test('a web process that starts while the database is away says so, and is ready once it is back', async () => {
+test('a web process that starts while the database is away logs it, and is ready once the database is back', async () => {
   await door.shut()
   const beside = await testSite(door.url)
   const starting = startWeb(beside)

@@ -120,7 +120,7 @@ test.each(pages)('%s: a form of 501 fields is 400, one of 500 is read, and neith
         }
 })
 
-test('a person who may only look is told so at once, whatever the composer was sent', async () => {
+test('a viewer who sends the composer is refused at once with the reason', async () => {
   const files = Array.from({ length: 480 }, (_, i) => `mediaIds=${i}&alt.${i}=x`).slice(0, 240)
   const refusals: [Role, RegExp][] = [
     ['viewer', /This requires the role editor/],

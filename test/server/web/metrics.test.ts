@@ -21,7 +21,7 @@ afterAll(() => w.end())
 
 const requests = 'punctual_http_request_duration_seconds_count'
 
-test('the ledger is told of: what is due, for how long it could have been out, who works and whether anything may', async () => {
+test('the metrics show the ledger: what is due, the oldest lateness, the workers, and whether sending is stopped', async () => {
   const { db, organisationId } = w
   const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000)
   const [free, paused, resting] = [await w.channel(), await w.channel(), await w.channel()]

@@ -179,7 +179,7 @@ describe('PATCH /webhooks/{id}', () => {
     expectProblem(await call('PATCH', `/webhooks/${w.channelId}`, {}), 404, 'not_found')
   })
 
-  test('OFF ends what waits and keeps nothing for later; ACTIVE begins anew', async () => {
+  test('OFF fails the waiting events and stores no new ones; ACTIVE starts again', async () => {
     const { id } = await aWebhook()
     await aPost()
     const off = await call('PATCH', `/webhooks/${id}`, { status: 'OFF' })
@@ -222,7 +222,7 @@ test('a test event and what is sent again are on their way, an event under the i
     expectProblem(await call('POST', `/webhooks/${path}/resend`), 404, 'not_found')
 })
 
-test('one that is deleted is gone with its log, and nothing more is told it', async () => {
+test('a deleted webhook loses its log and receives nothing more', async () => {
   const { id } = await aWebhook()
   await call('POST', `/webhooks/${id}/test`)
   expect(await call('DELETE', `/webhooks/${id}`)).toMatchObject({ status: 204, text: '' })
