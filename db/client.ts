@@ -15,7 +15,7 @@ export type Tx = PgDatabase<PostgresJsQueryResultHKT>
  */
 export type Connection = { db: Db; underWay: () => number; stuckForMs: () => number; end: () => Promise<void> }
 
-/** PostgreSQL's timeouts in milliseconds: how long a statement runs, waits for a lock, a transaction idles. 0: no limit. */
+/** PostgreSQL's timeouts for a statement, a wait for a lock, and an idle transaction, in milliseconds. 0: no limit. */
 export type Bounds = { statementMs: number; lockMs: number; idleInTransactionMs: number }
 
 type ConnectOptions = {
@@ -48,7 +48,7 @@ export function connect(
   requirePatched()
   const client = postgres(url, {
     max: connections,
-    max_lifetime: null, // by default connections are renewed after half an hour or more, and their session locks are lost
+    max_lifetime: null, // by default the driver renews connections after 30 minutes or more, and session locks are lost
     onnotice: () => {},
     connect_timeout: 10,
     backoff: reconnectSeconds,
@@ -87,9 +87,9 @@ function reconnectSeconds(failures: number): number {
 /** How busy a pool is. `movedAt`: when the idle pool got its first query, or the busy pool finished one. */
 type Pool = { underWay: number; movedAt: number }
 
-// Drizzle sends each statement unnamed, so PostgreSQL parses and plans it every time, with an extra round trip. That costs
-// a third of our throughput (measured). So we prepare every statement with parameters once per connection. Pass a list as
-// one array parameter, or each length becomes a different statement.
+// Drizzle sends each statement unnamed, so PostgreSQL parses and plans it every time, with an extra round trip. That
+// costs a third of our throughput (measured). So we prepare every statement with parameters once per connection. Pass a
+// list as one array parameter, or each length becomes a different statement.
 function prepared<T extends Sql>(client: T, pool: Pool): T {
   const { unsafe, begin, savepoint } = client as unknown as Record<string, (...args: unknown[]) => unknown>
   const inner = (run: unknown) => (scoped: Sql) => (run as (sql: Sql) => unknown)(prepared(scoped, pool))
@@ -137,7 +137,7 @@ export async function listen(url: string, channel: string, heard: () => void): P
   return { end: () => client.end({ timeout: 1 }) }
 }
 
-/** The PostgreSQL error code in `error`, or null (SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html). */
+/** The SQLSTATE in `error`, or null (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 export function sqlStateOf(error: unknown): string | null {
   for (let e = error; e instanceof Error; e = e.cause) {
     if ('code' in e && typeof e.code === 'string' && /^[0-9A-Z]{5}$/.test(e.code)) return e.code
@@ -150,8 +150,9 @@ const Away =
   /^(ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|ETIMEDOUT|CONNECT_TIMEOUT|CONNECTION_(CLOSED|ENDED|DESTROYED)|57P0[1-5]|08\w{3}|53[1-3]00|25006|0A000)$/
 
 /**
- * Whether a retry of the same transaction may succeed: the database is away, the transaction was too slow, locked or idle
- * for too long, or it lost a deadlock. It changed nothing, unless its commit lost the connection: a retry must be safe.
+ * Whether a retry of the same transaction may succeed: the database is away, the transaction was too slow, locked or
+ * idle for too long, or it lost a deadlock. It changed nothing, unless its commit lost the connection: a retry must be
+ * safe.
  */
 export function isPassing(error: unknown): boolean {
   return isDatabaseAway(error) || ['57014', '55P03', '25P03', '40P01', '40001'].includes(sqlStateOf(error) ?? '')

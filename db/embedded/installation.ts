@@ -27,8 +27,8 @@ const PatienceMs = 10_000 // right after a stop or a kill, the old server still 
  * Start the embedded PostgreSQL of `env.dataDir` and keep it running until `stop`. The first start creates it.
  *
  * We take over a server that a killed process left, and restart a server that dies. The folder holds postgres/ (the
- * cluster; it is elsewhere when PostgreSQL's user cannot reach the folder), postgres.json and, unless SECRET_KEYS is set,
- * secret-keys, both 0600. Throws InstallationError when another process runs it, or a part is missing.
+ * cluster; it is elsewhere when PostgreSQL's user cannot reach the folder), postgres.json and, unless SECRET_KEYS is
+ * set, secret-keys, both 0600. Throws InstallationError when another process runs it, or a part is missing.
  */
 export async function startEmbedded(
   env: Settings,
