@@ -20,7 +20,7 @@ const size = (name: string, fallback: string) =>
     .transform((text) => /^(\d{1,15}) ?([KMGT]B|)$/i.exec(text))
     .transform((said) => (said ? Number(said[1]) * bytesOf[said[2]!.toUpperCase()]! : Number.NaN))
     .refine(Number.isSafeInteger)
-    .catch(() => problem(`${name} must be a number of bytes, or of KB, MB, GB or TB: 10GB, say. 0 is no limit.`))
+    .catch(() => problem(`${name} must be a size in bytes, KB, MB, GB or TB, for example 10GB. 0 means no limit.`))
 
 const origin = (name: string) =>
   z
@@ -31,7 +31,7 @@ const origin = (name: string) =>
       problem(`${name} must be an origin such as https://punctual.example, without a path or a trailing slash.`),
     )
 
-// Connections have names of ours, by which a restore finds them (jobs/ledger/restore.ts). Both drivers prefer the one in the URL.
+// We name our connections: a restore finds them by name (jobs/ledger/restore.ts). Both drivers prefer the URL's name.
 function withoutName(databaseUrl: string): string {
   const url = new URL(databaseUrl)
   if (!url.searchParams.has('application_name')) return databaseUrl
@@ -72,7 +72,9 @@ const Variables = z.object({
       ),
     )
     .catch(() =>
-      problem('SECRET_KEYS must be base64 of 32 bytes each, with commas between: `openssl rand -base64 32` makes one.'),
+      problem(
+        'SECRET_KEYS must be keys of 32 bytes in base64, separated by commas. `openssl rand -base64 32` creates a key.',
+      ),
     ),
   SIGNUP: z
     .enum(['open', 'closed'])
@@ -81,7 +83,7 @@ const Variables = z.object({
   OPERATORS: list
     .transform((addresses) => addresses.map((address) => address.toLowerCase()))
     .pipe(z.array(z.email()))
-    .catch(() => problem('OPERATORS must be e-mail addresses, with commas between.')),
+    .catch(() => problem('OPERATORS must be e-mail addresses, separated by commas.')),
   RATE_LIMIT: wholeNumber('RATE_LIMIT', 0, 1_000_000, 600),
   AUTH_RATE_LIMIT: wholeNumber('AUTH_RATE_LIMIT', 0, 1_000_000, 60),
   DATABASE_CONNECTIONS: wholeNumber('DATABASE_CONNECTIONS', 2, 1000, 10),
@@ -90,7 +92,9 @@ const Variables = z.object({
   METRICS_PORT: wholeNumber('METRICS_PORT', 0, 65_535, null),
   OUTBOUND_ALLOW: list
     .pipe(z.array(z.union([z.cidrv4(), z.cidrv6()]).refine((cidr) => !cidr.endsWith('/0'))))
-    .catch(() => problem('OUTBOUND_ALLOW must be networks such as 10.1.0.0/16, with commas between; /0 is refused.')),
+    .catch(() =>
+      problem('OUTBOUND_ALLOW must be networks such as 10.1.0.0/16, separated by commas. /0 is not allowed.'),
+    ),
   BLUESKY_PLC_URL: origin('BLUESKY_PLC_URL').transform((url) => url ?? 'https://plc.directory'),
   FILES: z
     .enum(['local', 's3'])
@@ -113,22 +117,22 @@ const Variables = z.object({
   REMIX_DEV_ORIGIN: z.string().optional(),
 })
 
-/** Where files are kept that are not in dataDir. `endpoint` null: Amazon's own of the region. */
+/** Where files are stored when they are not in dataDir. `endpoint` null: Amazon's endpoint for the region. */
 export type Bucket = {
   endpoint: string | null
   region: string
   name: string
   accessKeyId: string
   secretAccessKey: string
-  forcePathStyle: boolean // the bucket in the path and not in the host's name
+  forcePathStyle: boolean // the bucket is in the path, not in the host name
 }
 
 export type Env = ReturnType<typeof readEnv>
 
 /**
- * The process's settings, checked; the table in docs/operations.md says what each does.
+ * The process's settings, validated. The table in docs/operations.md explains each setting.
  *
- * Throws EnvError with one sentence a line for each variable that is wrong. An empty variable counts as absent.
+ * Throws EnvError with one line for each wrong variable. An empty variable counts as absent.
  */
 export function readEnv(variables: Record<string, string | undefined> = process.env) {
   const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
@@ -146,21 +150,21 @@ export function readEnv(variables: Record<string, string | undefined> = process.
     appUrl,
     baseUrl: env.BASE_URL ?? appUrl,
     trustProxy: env.TRUST_PROXY,
-    secretKeys: env.SECRET_KEYS.length > 0 ? (env.SECRET_KEYS as unknown as KeyRing) : null, // null: those kept in dataDir
+    secretKeys: env.SECRET_KEYS.length > 0 ? (env.SECRET_KEYS as unknown as KeyRing) : null, // null: see dataDir
     signup: env.SIGNUP,
     operators: env.OPERATORS, // in lower case
-    rateLimit: env.RATE_LIMIT, // requests a minute of one organisation; 0: no bound
+    rateLimit: env.RATE_LIMIT, // requests per minute of one organisation; 0: no limit
     authRateLimit: env.AUTH_RATE_LIMIT,
     databaseConnections: env.DATABASE_CONNECTIONS,
     workerConcurrency: env.WORKER_CONCURRENCY,
     workerPort: env.WORKER_PORT,
-    metricsPort: env.METRICS_PORT, // null: the web process serves none
+    metricsPort: env.METRICS_PORT, // null: the web process serves no metrics
     outboundAllow: env.OUTBOUND_ALLOW,
-    storageQuota: env.STORAGE_QUOTA, // bytes of one organisation; 0: no bound
-    s3, // null: files are kept in dataDir
+    storageQuota: env.STORAGE_QUOTA, // bytes per organisation; 0: no limit
+    s3, // null: files are in dataDir
     blueskyPlcUrl: env.BLUESKY_PLC_URL,
     logLevel: env.LOG_LEVEL,
-    compilerOrigin: env.REMIX_DEV_ORIGIN ?? null, // in development: who wants to know that a new build is served
+    compilerOrigin: env.REMIX_DEV_ORIGIN ?? null, // in development: we notify this origin when a new build is served
   }
 }
 
@@ -168,19 +172,19 @@ function bucketIn(env: z.output<typeof Variables>): Bucket {
   return {
     endpoint: env.S3_ENDPOINT ?? null,
     region: env.S3_REGION,
-    name: env.S3_BUCKET ?? problem("FILES=s3 demands S3_BUCKET, the name of a bucket that is Punctual's alone."),
-    accessKeyId: env.S3_ACCESS_KEY_ID ?? problem('FILES=s3 demands S3_ACCESS_KEY_ID.'),
-    secretAccessKey: env.S3_SECRET_ACCESS_KEY ?? problem('FILES=s3 demands S3_SECRET_ACCESS_KEY.'),
+    name: env.S3_BUCKET ?? problem('FILES=s3 requires S3_BUCKET: the name of a bucket that only Punctual uses.'),
+    accessKeyId: env.S3_ACCESS_KEY_ID ?? problem('FILES=s3 requires S3_ACCESS_KEY_ID.'),
+    secretAccessKey: env.S3_SECRET_ACCESS_KEY ?? problem('FILES=s3 requires S3_SECRET_ACCESS_KEY.'),
     forcePathStyle: env.S3_FORCE_PATH_STYLE ? env.S3_FORCE_PATH_STYLE === 'true' : env.S3_ENDPOINT !== undefined,
   }
 }
 
-/** The environment of this process with `changes` on top: for one that it starts. */
+/** The environment of this process with `changes`, for a process that it starts. */
 export function variablesWith(changes: Record<string, string>): NodeJS.ProcessEnv {
   return { ...process.env, ...changes }
 }
 
-/** A sentence for each variable of this process that is no setting, and looks like one. */
+/** A sentence for each variable of this process that looks like a setting but is not one. */
 export function misspeltSettings(variables: Record<string, string | undefined> = process.env): string[] {
   return misspelt(Object.keys(variables), Object.keys(Variables.shape)).map(
     ({ name, meant }) => `${name} is not a setting of Punctual: did you mean ${meant}?`,

@@ -1,6 +1,6 @@
 import { write, writeSync } from 'node:fs'
 
-const WaitingAtMost = 4 * 1024 * 1024 // characters: some seconds of a busy process
+const WaitingAtMost = 4 * 1024 * 1024 // characters: a few seconds of a busy process
 const FailedAgainMs = 1000
 const FullAgainMs = 50 // a pipe whose reader is slow
 const LastTryMs = 500
@@ -8,18 +8,18 @@ const InFlightMs = 50
 const SlowReader = 'the reader is too slow'
 
 /**
- * Writes lines to the file descriptor `fd` in the background, in order, whatever happens behind it: a full disk, a reader
- * that is gone or does not read.
+ * Writes lines to the file descriptor `fd` in the background and in order. It handles a full disk, and a reader that is
+ * gone or does not read.
  *
- * `write` never throws and never waits. Up to 4 MiB wait to be written; lines beyond that are dropped and counted. `onGap`
- * hears how many were dropped, and why, as soon as there is room again. What waits at the process's end is tried for half a second.
+ * `write` never throws and never waits. Up to 4 MiB wait to be written; we drop and count lines beyond that. We call
+ * `onGap` with their number and the reason as soon as there is room. At the process's end, we write the rest for 0.5 s.
  */
 export class LogSink {
   readonly #fd: number
   readonly #onGap: (dropped: number, reason: string) => void
   #waiting: string[] = []
-  #size = 0 // of all that is not written yet
-  #chunk: Buffer | null = null // what is being written, or is tried again
+  #size = 0 // of everything that is not written yet
+  #chunk: Buffer | null = null // we are writing it, or will retry
   #chunkSize = 0
   #isInFlight = false
   #reason = SlowReader
@@ -30,7 +30,7 @@ export class LogSink {
   constructor(fd: number, onGap: (dropped: number, reason: string) => void) {
     this.#fd = fd
     this.#onGap = onGap
-    if (fd === 1) void process.stdout // once opened, a pipe answers EAGAIN instead of blocking
+    if (fd === 1) void process.stdout // once opened, a pipe returns EAGAIN instead of blocking
     process.once('exit', () => this.#writeRest())
   }
 
@@ -80,8 +80,7 @@ export class LogSink {
     if (this.#waiting.length > 0 && !this.#chunk) this.#writeNext()
   }
 
-  // A chunk that is in flight is written by a thread of libuv before the process is gone; on a full pipe its end is lost.
-  // The thread gets a moment to go first, so that lines stay in order.
+  // libuv writes a chunk in flight before the process exits. On a full pipe, the end of the chunk is lost.
   #writeRest(): void {
     if (this.#isInFlight && this.#waiting.length > 0) pause(InFlightMs)
     const begun = this.#chunk && !this.#isInFlight ? [this.#chunk] : []

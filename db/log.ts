@@ -4,10 +4,10 @@ import { LogSink } from './log-sink.ts'
 let sink: LogSink | null = null
 
 /**
- * A process's log: JSON lines on standard output, `process` naming it in each. A full disk, a closed pipe or a reader that
- * does not read costs lines, never the process (db/log-sink.ts).
+ * A process's log: JSON lines on standard output. `process` in each line names the process. A full disk, a closed pipe
+ * or a reader that does not read can lose lines, but cannot end the process (db/log-sink.ts).
  *
- * A failed query's message ends in its parameters: password hashes, addresses, whole posts. They are cut from errors.
+ * The message of a failed query ends with its parameters: password hashes, addresses, posts. We cut them from errors.
  */
 export function createLog(name: string, level: string): Logger {
   const options = { level, base: { process: name }, serializers: { err: withoutParameters } }
@@ -30,14 +30,14 @@ export function print(line: string, stream: NodeJS.WriteStream = process.stdout)
   } catch {} // a file on a full disk
 }
 
-// An error that nobody hears ends the process.
+// An error event without a listener ends the process.
 function heed(stream: NodeJS.WriteStream): void {
   if (stream.listenerCount('error') === 0) stream.on('error', () => {})
 }
 
-/** An error for the log, without the parameters of the query that failed, in its causes as well. */
+/** An error for the log without the parameters of failed queries, including in its causes. */
 export function withoutParameters(error: unknown): unknown {
-  return cut(error instanceof Error ? stdSerializers.err(error) : error) // pino-http gives what it has serialised itself
+  return cut(error instanceof Error ? stdSerializers.err(error) : error) // pino-http has serialised its errors
 }
 
 function cut(value: unknown): unknown {

@@ -7,19 +7,21 @@ import { runMigrations as applyQueue, Logger } from 'graphile-worker'
 import { connect, type Db, sqlStateOf, type Tx, unbounded } from './client.ts'
 import { InstallationError } from './embedded/installation.ts'
 
-const MigrationsFolder = join(import.meta.dirname, 'migrations') // beside the source, and beside the bundles
+const MigrationsFolder = join(import.meta.dirname, 'migrations') // next to the source, and next to the bundles
 const OldestPostgres = 14
 const DeadlocksAtMost = 100
 const PauseAtMostMs = 500
 const LockKey = 7_036_871_431 // any number, as long as it never changes
 
 /**
- * Bring the database at `databaseUrl` up to this version: our migrations (or those of another `folder`), then graphile-worker's own.
+ * Upgrade the database at `databaseUrl` to this version: our migrations (or those in another `folder`), then
+ * graphile-worker's own.
  *
- * Waits while another process migrates. Safe to repeat; throws what PostgreSQL says, with each migration whole or not at all, and InstallationError where it is too old.
+ * Waits while another process migrates. Safe to repeat. Each migration is all or nothing. Throws PostgreSQL's errors,
+ * and InstallationError if PostgreSQL is too old.
  */
 export async function migrate(databaseUrl: string, folder = MigrationsFolder): Promise<void> {
-  // One connection, for the lock belongs to its session.
+  // One connection, because the lock belongs to its session.
   const { db, end } = connect(databaseUrl, { connections: 1, name: 'migrate', bounds: unbounded })
   try {
     await requireVersion(db)
@@ -27,11 +29,11 @@ export async function migrate(databaseUrl: string, folder = MigrationsFolder): P
     await applyAgainAfterDeadlock(db, folder)
     await applyQueue({ connectionString: databaseUrl, logger: silent })
   } finally {
-    await end() // gives the lock back
+    await end() // releases the lock
   }
 }
 
-// Processes run beside it, and of a deadlock PostgreSQL may choose either. The loser has changed nothing: the same again.
+// Other processes run meanwhile, and PostgreSQL may abort either side of a deadlock. We changed nothing, so we retry.
 async function applyAgainAfterDeadlock(db: Db, migrationsFolder: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -39,22 +41,22 @@ async function applyAgainAfterDeadlock(db: Db, migrationsFolder: string): Promis
     } catch (error) {
       if (sqlStateOf(error) !== '40P01' || tries === DeadlocksAtMost) throw error
     }
-    await sleep(Math.random() * PauseAtMostMs) // or it meets the same traffic in the same step
+    await sleep(Math.random() * PauseAtMostMs) // else the retry may meet the same traffic at the same step
   }
 }
 
-/** Throws InstallationError where PostgreSQL is older than Punctual works with. */
+/** Throws InstallationError if PostgreSQL is too old for Punctual. */
 export async function requireVersion(db: Db): Promise<void> {
   const [row] = await db.execute<{ number: string; name: string }>(
     sql`select current_setting('server_version_num') as number, current_setting('server_version') as name`,
   )
   if (Number(row!.number) >= OldestPostgres * 10_000) return
   throw new InstallationError(
-    `PostgreSQL ${row!.name} is too old: upgrade it to ${OldestPostgres} or newer, or point DATABASE_URL at another server.`,
+    `PostgreSQL ${row!.name} is too old. Upgrade it to ${OldestPostgres} or newer, or set DATABASE_URL to another server.`,
   )
 }
 
-/** Whether our newest migration has been applied: false on a database that is older than this version. */
+/** Whether our newest migration has been applied. False if the database is older than this version. */
 export async function isMigrated(db: Tx): Promise<boolean> {
   const [table] = await db.execute(sql`select to_regclass('drizzle.__drizzle_migrations') as name`)
   if (!table?.name) return false

@@ -1,8 +1,8 @@
-const PrefixLength = 6 // a shorter one, such as HOST, begins too many other names
+const PrefixLength = 6 // too many names begin with a shorter one, such as HOST
 
 /**
- * Names among `given` that are not in `known`, but look like one that is: by other letters in a place or two, other case,
- * underscores, or an end that is missing. Names of less than six letters must have the same letters.
+ * The names in `given` that are not in `known` but look like a known name. One or two letters may differ, and the case,
+ * the underscores, or the end may be missing. Names shorter than six letters must have the same letters.
  */
 export function misspelt(given: string[], known: string[]): { name: string; meant: string }[] {
   return given.flatMap((name) => {
@@ -22,7 +22,7 @@ function lettersOf(name: string): string {
   return name.toUpperCase().replaceAll(/[_-]/g, '')
 }
 
-/** How many letters must be added, taken out or changed (Levenshtein). */
+/** How many letters you must add, remove or change (Levenshtein). */
 function distance(one: string, other: string): number {
   if (Math.abs(one.length - other.length) > 2) return 3
   let above = Array.from({ length: other.length + 1 }, (_, place) => place)

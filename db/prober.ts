@@ -2,39 +2,39 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { type Bounds, brief, type Connection, connect, type Db } from './client.ts'
 
-/** How often the database is asked, how soon it must answer, and when a connection, and then the process, is given up. */
+/** How often we ask the database, how soon it must answer, and when we give up a connection, and then the process. */
 const proberTimes = { everyMs: 1000, answerMs: 1500, replaceMs: 5000, stuckMs: 60_000 }
 
 const StepMs = 50
-const asking: Bounds = { statementMs: 1000, lockMs: 1000, idleInTransactionMs: 1000 } // over before it counts as silence
+const asking: Bounds = { statementMs: 1000, lockMs: 1000, idleInTransactionMs: 1000 } // shorter than answerMs
 
-/** The last line of a process that only another one can replace. */
-export const StuckSentence = 'No query has finished for a minute, but the database answers others. Exiting.'
+/** The last log line of a stuck process, before it exits to be replaced. */
+export const StuckSentence = 'No query has finished for a minute, but the database answers other connections. Exiting.'
 
-/** `unreachable`: it refuses, or nobody is there; `silent`: it is there and says nothing, as a frozen one. */
+/** `unreachable`: it refuses connections or is not there. `silent`: it is there but does not answer, as when frozen. */
 export type Answering = 'yes' | 'unreachable' | 'silent'
 
-/** Whether the database answers, as of a moment ago. */
+/** Whether the database answered a moment ago. */
 export type Prober = {
   answers: () => Answering
-  /** When it last answered, as `performance.now()` has it. */
+  /** When it last answered, in the time of `performance.now()`. */
   answeredAt: () => number
-  /** Ask something on a connection that neither requests nor the probe use. Throws when it takes longer than an answer may. */
+  /** Run a query on a separate connection, not used by requests or the probe. Throws if the answer is too late. */
   ask: <T>(question: (db: Db) => Promise<T>) => Promise<T>
   end: () => Promise<void>
 }
 
 type Watched = {
-  /** How long the process's pool has been busy with nothing ending (db/client.ts). */
+  /** How long the process's pool has been busy without finishing anything (db/client.ts). */
   stuckForMs: () => number
-  /** The pool is stuck while a fresh connection answers: only another process can go on. */
+  /** The pool is stuck while a new connection answers. Only a new process can continue. */
   onStuck: () => void
   times?: typeof proberTimes
 }
 
 /**
- * Ask the database each second whether it answers, on a connection of its own: a pool whose connections hang proves nothing
- * about the database, nor the other way round. A connection that does not answer is replaced by a new one.
+ * Check each second whether the database answers, on a separate connection: a pool that hangs says nothing about the
+ * database, and the reverse. We replace a connection that does not answer.
  */
 export function startProber(url: string, watched: Watched): Prober {
   return new ConnectionProber(url, watched)
@@ -93,7 +93,7 @@ class ConnectionProber implements Prober {
       const isAnswered = await this.#probe()
       const stuckMs = Math.min(stuckForMs(), performance.now() - this.#answeringSince)
       const isStuck = isAnswered && stuckMs > times.stuckMs
-      if (isStuck && wasStuck) return onStuck() // twice: this process may have stood still, with all answers yet to be read
+      if (isStuck && wasStuck) return onStuck() // twice: this process may have been frozen, with answers still unread
       wasStuck = isStuck
       await sleep(times.everyMs, undefined, { ref: false, signal: this.#halt.signal }).catch(() => {})
     }
@@ -102,7 +102,7 @@ class ConnectionProber implements Prober {
   /** Whether the database answered. */
   async #probe(): Promise<boolean> {
     const { times } = this.#watched
-    // In small steps: while this process itself stands still, the database is not silent.
+    // In small steps: the database does not count as silent while this process is frozen.
     let stepsLeft = times.answerMs / StepMs
     const silence = setInterval(() => {
       if (--stepsLeft <= 0) this.#state = 'silent'
@@ -126,10 +126,10 @@ class ConnectionProber implements Prober {
 }
 
 function forget(connection: Connection): void {
-  connection.end().catch(() => {}) // its last answer is not needed
+  connection.end().catch(() => {}) // we don't need its last answer
 }
 
-/** An answer that took longer than it may. */
+/** The answer took too long. */
 export class TooLate extends Error {}
 
 async function within<T>(ms: number, asked: PromiseLike<T>): Promise<T> {
@@ -138,7 +138,7 @@ async function within<T>(ms: number, asked: PromiseLike<T>): Promise<T> {
   const late = sleep(ms, undefined, { signal: over.signal }).then(() => {
     throw new TooLate(`The database did not answer within ${ms} ms.`)
   })
-  late.catch(() => {}) // aborted, or heard below
+  late.catch(() => {}) // aborted, or handled below
   answer.catch(() => {}) // it may fail after we stopped to listen
   return Promise.race([answer, late]).finally(() => over.abort())
 }

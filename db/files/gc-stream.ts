@@ -4,10 +4,10 @@ import { runInNewContext } from 'node:vm'
 const CollectEveryBytes = 8 * 1024 * 1024
 
 /**
- * `source` as it is, with the pieces that have been through cleared away behind it.
+ * Yields the pieces of `source` unchanged and frees the memory of earlier pieces.
  *
- * Each is 64 KB outside V8's heap, behind an object of a few bytes in it: by itself V8 sees what they weigh when there
- * are 64 to 90 MB of them. A collection of what is young takes a millisecond.
+ * Each piece is 64 KB outside V8's heap, behind an object of a few bytes in the heap. V8 alone collects them only when
+ * there are 64 to 90 MB. A collection of young objects takes a millisecond.
  */
 export async function* cleared(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let bytes = 0

@@ -7,10 +7,10 @@ import { FileNotFound, type Files, isFrom, namesIn, type Range, requireKey, temp
 
 type Temporary = ReturnType<typeof temporaryIn>
 
-/** Files in `<dataDir>/files`, in a folder for each first two characters of a key. */
+/** Files in `<dataDir>/files`, in folders named after the first two characters of the key. */
 export function localFiles(dataDir: string): Files {
   const root = join(dataDir, 'files')
-  const temporary = temporaryIn(join(root, 'temporary')) // on the same file system, so that a rename is enough
+  const temporary = temporaryIn(join(root, 'temporary')) // on the same file system, so a rename is enough
   return {
     write: async (key, source) => write(temporary, pathOf(root, key), source),
     adopt: async (key, path) => adopt(path, pathOf(root, key)),
@@ -47,7 +47,7 @@ async function adopt(from: string, path: string): Promise<void> {
   await move(from, path)
 }
 
-// A rename is kept through a power cut only once its folder is on the disk.
+// A rename survives a power cut only after its folder is synced to disk.
 async function move(from: string, path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   await rename(from, path)
@@ -74,5 +74,5 @@ function pathOf(root: string, key: string): string {
 }
 
 function notFound(key: string, error: NodeJS.ErrnoException): never {
-  throw error.code === 'ENOENT' ? new FileNotFound(`There is no file ${key}.`, { cause: error }) : error
+  throw error.code === 'ENOENT' ? new FileNotFound(`File not found: ${key}.`, { cause: error }) : error
 }

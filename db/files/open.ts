@@ -3,7 +3,7 @@ import type { Files } from './files.ts'
 import { localFiles } from './local.ts'
 import { s3Files } from './s3.ts'
 
-/** The place where files are kept that the environment names. */
+/** The file storage that the environment names. */
 export async function openFiles({ dataDir, s3 }: Env): Promise<Files> {
   return s3 ? s3Files(dataDir, s3) : localFiles(dataDir)
 }

@@ -8,20 +8,20 @@ import { FileNotFound, FileStorageError, type Files, type Range, requireKey, tem
 import { cleared } from './gc-stream.ts'
 
 const Prefix = 'files/'
-const PartBytes = 5 * 1024 * 1024 // the least that Amazon takes; 10,000 parts at most
+const PartBytes = 5 * 1024 * 1024 // Amazon's minimum; 10,000 parts at most
 const PartsAtOnce = 2 // each is held in memory
 
 type Sdk = typeof import('@aws-sdk/client-s3')
 type Store = { sdk: Sdk; client: S3Client; bucket: string }
 
 /**
- * Files as objects `files/<key>` of an S3 bucket, which must be there. What comes and goes is on this machine, in
+ * Files as objects `files/<key>` of an S3 bucket, which must exist. Temporary files are on this machine, in
  * `<dataDir>/files/temporary`.
  *
- * Objects are written whole or not at all, large ones in parts; nothing here depends on their being in one place only.
+ * We write objects all or nothing, large ones in parts. Nothing here depends on an object being in one place only.
  */
 export async function s3Files(dataDir: string, bucket: Bucket): Promise<Files> {
-  const sdk = await import('@aws-sdk/client-s3') // 25 MB that only those pay who use it
+  const sdk = await import('@aws-sdk/client-s3') // 25 MB: we load it only when it is used
   const store = { sdk, client: clientFor(sdk, bucket), bucket: bucket.name }
   const temporary = temporaryIn(join(dataDir, 'files/temporary'))
   return {
@@ -41,10 +41,8 @@ function clientFor({ S3Client }: Sdk, bucket: Bucket): S3Client {
   const { endpoint, region, forcePathStyle, accessKeyId, secretAccessKey } = bucket
   return new S3Client({
     ...(endpoint ? { endpoint } : {}),
-    region,
-    forcePathStyle,
-    credentials: { accessKeyId, secretAccessKey },
-    // Checksums in a trailer are Amazon's own; other servers refuse them or store them with the file.
+    ...{ region, forcePathStyle, credentials: { accessKeyId, secretAccessKey } },
+    // Only Amazon knows checksums in a trailer. Other servers refuse them or store them with the file.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   })
@@ -53,7 +51,7 @@ function clientFor({ S3Client }: Sdk, bucket: Bucket): S3Client {
 async function upload({ client, bucket }: Store, key: string, source: Readable | Uint8Array): Promise<void> {
   const { Upload } = await import('@aws-sdk/lib-storage')
   const params = { Bucket: bucket, Key: objectOf(key), Body: source }
-  // A failure aborts what is half there; after a crash the bucket's own rule does (docs/operations.md).
+  // A failure aborts an unfinished upload. After a crash, the bucket's lifecycle rule does it (docs/operations.md).
   const way = { partSize: PartBytes, queueSize: PartsAtOnce, leavePartsOnError: false }
   await new Upload({ client, params, ...way }).done().catch(storageFailed)
 }
@@ -65,7 +63,7 @@ async function head({ sdk, client, bucket }: Store, key: string) {
 
 async function read(store: Store, key: string, range?: Range, signal?: AbortSignal): Promise<Readable> {
   const body = (await get(store, key, range, signal)).Body as Readable
-  // A generator that nobody has begun to read ends without a word to its source, which would hold one of few sockets.
+  // A generator that was never read does not close its source when it ends. The source would hold one of few sockets.
   return Readable.from(named(cleared(body))).once('close', () => body.destroy())
 }
 
@@ -95,12 +93,12 @@ function objectOf(key: string): string {
 
 function notFound(key: string, error: Error): never {
   if (error.name === 'NoSuchKey' || error.name === 'NotFound')
-    throw new FileNotFound(`There is no file ${key}.`, { cause: error })
+    throw new FileNotFound(`File not found: ${key}.`, { cause: error })
   return storageFailed(error)
 }
 
-// Its refused and lost connections have the codes of the database's. The SDK marks what it throws: what is not marked
-// comes from the source of an upload.
+// Refused and lost connections have the same codes as the database's. The SDK marks its own errors with $metadata. An
+// error without it comes from the source of an upload.
 function storageFailed(error: Error & { code?: string }): never {
   if (!('$metadata' in error)) throw error
   throw storageError(error)
@@ -112,7 +110,7 @@ function storageError(cause: Error & { code?: string }): FileStorageError {
   })
 }
 
-/** What the bucket gives; a connection that is lost meanwhile is the file storage's error. */
+/** The data from the bucket. A connection that is lost meanwhile becomes a FileStorageError. */
 async function* named<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* source

@@ -23,13 +23,13 @@ export const organisations = pgTable(
   {
     id: id(),
     name: text().notNull(),
-    suspendedAt: timestamp({ withTimezone: true }), // by an operator: nothing of it is sent, no post or file is taken
+    suspendedAt: timestamp({ withTimezone: true }), // by an operator: we send nothing, and accept no posts or files
     createdAt: createdAt(),
   },
-  (t) => [index('organisations_suspended').on(t.id).where(sql`suspended_at is not null`)], // each claim and each call asks
+  (t) => [index('organisations_suspended').on(t.id).where(sql`suspended_at is not null`)], // claims and calls check it
 )
 
-// A person. The one table that belongs to no organisation: what joins them is a membership.
+// A person. The only table without an organisation. A membership joins a person to an organisation.
 export const accounts = pgTable(
   'accounts',
   {
@@ -40,7 +40,7 @@ export const accounts = pgTable(
     timeZone: text().notNull().default('UTC'), // IANA name
     createdAt: createdAt(),
   },
-  (t) => [uniqueIndex('accounts_email').on(sql`lower(${t.email})`)], // one account an address, however it is written
+  (t) => [uniqueIndex('accounts_email').on(sql`lower(${t.email})`)], // one account per address, in any case
 )
 
 export const role = pgEnum('role', ['owner', 'admin', 'editor', 'viewer'])
@@ -59,12 +59,12 @@ export const memberships = pgTable(
   (t) => [primaryKey({ columns: [t.organisationId, t.accountId] }), index('memberships_account').on(t.accountId)],
 )
 
-// A browser that is signed in, and the organisation that it looks at.
+// A signed-in browser, and the organisation that it shows.
 export const sessions = pgTable(
   'sessions',
   {
     id: id(),
-    tokenHash: bytes().notNull().unique(), // SHA-256: a stolen backup signs nobody in
+    tokenHash: bytes().notNull().unique(), // SHA-256: nobody can sign in with a stolen backup
     accountId: uuid()
       .notNull()
       .references(() => accounts.id, { onDelete: 'cascade' }),
@@ -74,7 +74,7 @@ export const sessions = pgTable(
     expiresAt: instant().notNull(),
   },
   (t) => [
-    // Leaving an organisation ends the sessions that look at it.
+    // When a member leaves an organisation, their sessions that show it end.
     foreignKey({
       name: 'sessions_membership',
       columns: [t.organisationId, t.accountId],
@@ -85,8 +85,8 @@ export const sessions = pgTable(
   ],
 )
 
-// A browser on which an account has signed in, for a year. It opens nothing: its tries do not wait for those of others
-// (server/access/login-throttle.ts). Its other accounts have rows with the same token.
+// A browser on which an account has signed in, kept for a year. It gives no access: its sign-ins only skip the wait
+// that others' tries cause (server/access/login-throttle.ts). Its other accounts have rows with the same token.
 export const devices = pgTable(
   'devices',
   {
@@ -109,7 +109,7 @@ export const apiKeys = pgTable(
     id: id(),
     organisationId: organisation(),
     name: text().notNull(),
-    keyHash: bytes().notNull().unique(), // SHA-256 of 178 random bits: nothing to guess, so nothing to slow down
+    keyHash: bytes().notNull().unique(), // SHA-256 of 178 random bits: nobody can guess it, so no slow hash is needed
     last4: text().notNull(),
     scopes: text().array().notNull(),
     createdBy: uuid().references(() => accounts.id, { onDelete: 'set null' }),

@@ -4,8 +4,8 @@ import { organisation } from './accounts.ts'
 import { bytes, createdAt, id, instant } from './columns.ts'
 import { maker } from './posts.ts'
 
-// The first answer to a request that carried an Idempotency-Key, for a day. What takes longer than a transaction may be
-// open holds its key by a lease until the answer is there.
+// The first response to a request with an Idempotency-Key, kept for a day. A request that takes longer than a
+// transaction may stay open holds its key by a lease until its response is ready.
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
@@ -13,7 +13,7 @@ export const idempotencyKeys = pgTable(
     route: text().notNull(), // method and path, and the app whose key it is
     key: text().notNull(),
     bodyHash: bytes().notNull(),
-    body: text(), // replayed byte for byte; null while the first request is under way
+    body: text(), // replayed byte for byte; null while the first request runs
     leaseToken: uuid(),
     leaseUntil: instant(),
     createdAt: createdAt(),
@@ -28,14 +28,15 @@ export const idempotencyKeys = pgTable(
   ],
 )
 
-// What is counted for all processes together: requests by organisation, failures by address and account (server/access/rate-limit.ts).
+// Counters that all processes share: requests by organisation, failures by address and account
+// (server/access/rate-limit.ts).
 export const throttles = pgTable('throttles', {
   key: text().primaryKey(),
   points: integer().notNull().default(0),
   expire: instant(),
 })
 
-// What was done with keys, apps and consents. Only ever added to: triggers of 0002_trail.sql refuse everything else.
+// The audit log of keys, apps and consents. You can only add rows: triggers of 0002_trail.sql refuse everything else.
 // `detail` holds names and ids, never a secret.
 export const activity = pgTable(
   'activity',
@@ -48,7 +49,7 @@ export const activity = pgTable(
     actorId: text(),
     actorName: text().notNull(),
     address: text(),
-    subjectId: text(), // the key, app or grant that it is about
+    subjectId: text(), // the key, app or grant
     subjectName: text().notNull(),
     outcome: text().notNull(), // ok, or the error's code
     detail: jsonb().$type<Record<string, unknown>>().notNull().default({}),
@@ -56,7 +57,7 @@ export const activity = pgTable(
   (t) => [index('activity_organisation').on(t.organisationId, t.at, t.id)],
 )
 
-// What the public API was asked, for the developer who asks why: a week of it, without bodies and secrets.
+// Requests to the public API, so that developers can debug them. Kept for a week, without bodies and secrets.
 export const apiRequests = pgTable(
   'api_requests',
   {
@@ -65,13 +66,13 @@ export const apiRequests = pgTable(
     at: instant().notNull(),
     requestId: text().notNull(), // X-Request-Id
     method: text().notNull(),
-    path: text().notNull(), // as called, without its query
+    path: text().notNull(), // as called, without the query
     status: smallint().notNull(),
     durationMs: integer().notNull(),
     credentialKind: maker().notNull(),
-    credentialId: uuid().notNull(), // the key or the app: it may be gone
-    credentialName: text().notNull(), // as it was called then
-    problem: text(), // the code of a refusal
+    credentialId: uuid().notNull(), // the key or the app, which may be deleted
+    credentialName: text().notNull(), // its name at that time
+    problem: text(), // the error code of a refused request
   },
   (t) => [
     index('api_requests_newest').on(t.organisationId, t.at, t.id),

@@ -5,13 +5,13 @@ import { bytes, createdAt, id, instant } from './columns.ts'
 
 export const channelStatus = pgEnum('channel_status', ['active', 'needs_reconnect', 'disconnected'])
 
-/** What a channel takes, as its network said when it was connected or last asked. Shown to callers as `limits`. */
+/** What a channel accepts, as its network said when we last asked. The API shows it as `limits`. */
 export type ChannelLimits = {
   textLength: number
   textUnit: 'characters' | 'graphemes'
-  textBytes?: number | undefined // a second bound, in UTF-8 bytes
-  urlsCountAs?: number | undefined // a link counts as at least so many
-  shortensUrls?: boolean | undefined // and as no more, however long it is
+  textBytes?: number | undefined // a second limit, in UTF-8 bytes
+  urlsCountAs?: number | undefined // a link counts as at least this many
+  shortensUrls?: boolean | undefined // and never as more, even if it is longer
   mediaCount: number
   mediaTypes: string[]
   mediaBytes?: number | undefined // of an image
@@ -26,27 +26,27 @@ export const channels = pgTable(
     id: id(),
     organisationId: organisation(),
     network: text().notNull(), // a key of jobs/networks/registry.ts
-    remoteAccount: text().notNull(), // the account's own id at the network: connecting it again revives this row
+    remoteAccount: text().notNull(), // the account's id at the network: if it is connected again, we reuse this row
     name: text().notNull(),
     handle: text(),
     url: text(),
-    pictureKey: text(), // a key of db/files/files.ts: pages show nothing from elsewhere
+    pictureKey: text(), // a key of db/files/files.ts: pages show only our own files
     status: channelStatus().notNull().default('active'),
     limits: jsonb().$type<ChannelLimits>().notNull(),
-    limitsDueAt: instant().notNull().default(sql`now() + interval '24 hours'`), // when they are read again (jobs/channels/limits.ts)
-    credential: bytes(), // sealed; null once a disconnected channel has nothing under way
-    credentialVersion: integer().notNull().default(1), // rises at each refresh and reconnect: a 401 counts only against the current one
-    pausedUntil: instant(), // a 429: nothing of this channel is claimed or intended before
-    pausedAt: instant(), // by an operator, until they resume it
+    limitsDueAt: instant().notNull().default(sql`now() + interval '24 hours'`), // when we read them again (jobs/channels/limits.ts)
+    credential: bytes(), // sealed; null when a disconnected channel has nothing in progress
+    credentialVersion: integer().notNull().default(1), // rises at each refresh and reconnect; a 401 counts only for the current one
+    pausedUntil: instant(), // after a 429: we claim and intend nothing of this channel before then
+    pausedAt: instant(), // by an operator, until it is resumed
     connectedAt: createdAt(),
     createdAt: createdAt(),
   },
   (t) => [
     unique('channels_remote_account').on(t.organisationId, t.network, t.remoteAccount),
     unique('channels_organisation').on(t.organisationId, t.id), // what deliveries refer to
-    index('channels_account').on(t.network, t.remoteAccount), // readings: organisations may share an account
+    index('channels_account').on(t.network, t.remoteAccount), // account reads: organisations may share an account
     index('channels_limits_due').on(t.network, t.limitsDueAt),
-    // Whose credential is still to be erased.
+    // Channels whose credential we must still erase.
     index('channels_to_erase').on(t.id).where(sql`status = 'disconnected' and credential is not null`),
   ],
 )
@@ -62,8 +62,8 @@ export const connectFlows = pgTable(
       .references(() => accounts.id, { onDelete: 'cascade' }),
     network: text().notNull(),
     stateHash: bytes().notNull().unique(), // SHA-256 of OAuth's `state`
-    sealed: bytes().notNull(), // client secret, PKCE verifier and whatever else the network needs on the way back
-    channelId: uuid(), // the channel to be reconnected; null for a new one
+    sealed: bytes().notNull(), // client secret, PKCE verifier and everything else that the network's callback needs
+    channelId: uuid(), // the channel to reconnect; null for a new one
     expiresAt: instant().notNull(),
   },
   (t) => [
@@ -76,8 +76,8 @@ export const connectFlows = pgTable(
   ],
 )
 
-// Our registration as an app at a server that somebody of the organisation has connected to. It is not shared: a server may
-// give the same token again to one app, and two organisations with the same account must not have one token.
+// Our registration as an app at a server that a member of the organisation has connected to. Organisations don't share
+// it: a server may give one app the same token again, and two organisations with one account must not share a token.
 export const clientRegistrations = pgTable(
   'client_registrations',
   {
@@ -92,7 +92,7 @@ export const clientRegistrations = pgTable(
 )
 
 // A credential that we no longer need and revoke at its network: its channel was disconnected, or connected again.
-// The row is deleted when it is revoked, or when we give up (jobs/channels/revocations.ts).
+// We delete the row when the credential is revoked, or when we give up (jobs/channels/revocations.ts).
 export const revocations = pgTable(
   'revocations',
   {

@@ -3,7 +3,7 @@ import { organisation } from './accounts.ts'
 import { channels } from './channels.ts'
 import { createdAt } from './columns.ts'
 
-// What a feed channel has published. Its id is the delivery's publish key, so the same publication again is the same row.
+// The published items of a feed channel. The id is the delivery's publish key, so publishing again gives the same row.
 export const feedItems = pgTable(
   'feed_items',
   {

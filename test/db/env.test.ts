@@ -14,10 +14,10 @@ test('each wrong variable gets its own sentence, and all are listed at once', ()
   expect(sentencesOf(wrong)).toEqual([
     'PORT must be a whole number from 0 to 65535.',
     'APP_URL must be an origin such as https://punctual.example, without a path or a trailing slash.',
-    'SECRET_KEYS must be base64 of 32 bytes each, with commas between: `openssl rand -base64 32` makes one.',
+    'SECRET_KEYS must be keys of 32 bytes in base64, separated by commas. `openssl rand -base64 32` creates a key.',
     'SIGNUP must be open or closed.',
-    'OUTBOUND_ALLOW must be networks such as 10.1.0.0/16, with commas between; /0 is refused.',
-    'STORAGE_QUOTA must be a number of bytes, or of KB, MB, GB or TB: 10GB, say. 0 is no limit.',
+    'OUTBOUND_ALLOW must be networks such as 10.1.0.0/16, separated by commas. /0 is not allowed.',
+    'STORAGE_QUOTA must be a size in bytes, KB, MB, GB or TB, for example 10GB. 0 means no limit.',
   ])
 })
 
@@ -38,9 +38,9 @@ test('a bucket needs all its settings: each missing or wrong one is named, and l
   expect(sentencesOf({ FILES: 's3', S3_ENDPOINT: 'minio:9000', S3_FORCE_PATH_STYLE: 'yes' })).toEqual([
     'S3_ENDPOINT must be an origin such as https://punctual.example, without a path or a trailing slash.',
     'S3_FORCE_PATH_STYLE must be true or false.',
-    "FILES=s3 demands S3_BUCKET, the name of a bucket that is Punctual's alone.",
-    'FILES=s3 demands S3_ACCESS_KEY_ID.',
-    'FILES=s3 demands S3_SECRET_ACCESS_KEY.',
+    'FILES=s3 requires S3_BUCKET: the name of a bucket that only Punctual uses.',
+    'FILES=s3 requires S3_ACCESS_KEY_ID.',
+    'FILES=s3 requires S3_SECRET_ACCESS_KEY.',
   ])
   expect(sentencesOf({ FILES: 'disk' })).toEqual(['FILES must be local or s3.'])
   expect(readEnv({}).s3).toBeNull()

@@ -111,7 +111,7 @@ test.each(processes)('%s says in one line that PostgreSQL is too old', async (_n
   const older = (bytes: Buffer) => Buffer.from(bytes.toString('latin1').replaceAll(number, '130020'), 'latin1')
   const door = await aDoor(database.url, older)
   expect(await saidBy(script, { DATABASE_URL: door.url }, args)).toMatch(
-    /^PostgreSQL \d+\.\d.* is too old: upgrade it to 14 or newer, or point DATABASE_URL at another server\.\n$/,
+    /^PostgreSQL \d+\.\d.* is too old\. Upgrade it to 14 or newer, or set DATABASE_URL to another server\.\n$/,
   )
   await door.shut()
 })
