@@ -43,7 +43,7 @@ export const channels = pgTable(
   },
   (t) => [
     unique('channels_remote_account').on(t.organisationId, t.network, t.remoteAccount),
-    unique('channels_organisation').on(t.organisationId, t.id), // what deliveries refer to
+    unique('channels_organisation').on(t.organisationId, t.id), // deliveries refer to it
     index('channels_account').on(t.network, t.remoteAccount), // account reads: organisations may share an account
     index('channels_limits_due').on(t.network, t.limitsDueAt),
     // Channels whose credential we must still erase.

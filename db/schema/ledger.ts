@@ -36,10 +36,11 @@ export type DeliveryState = (typeof deliveryState.enumValues)[number]
 
 export const evidence = pgEnum('evidence', ['answered', 'found', 'person'])
 
-/** Why a delivery is where it is, in words for the person who has to act. */
+/** Why a delivery is in its state, in words for the person who must act. */
 export type DeliveryError = { code: string; message: string; nextStep: string }
 
-// One row per (post, channel): the unit of work of jobs/publish/publish.ts, moved by jobs/ledger/ledger.ts alone.
+// One row per (post, channel): the unit of work of jobs/publish/publish.ts. Only jobs/ledger/ledger.ts changes its
+// state.
 export const deliveries = pgTable(
   'deliveries',
   {
@@ -48,28 +49,28 @@ export const deliveries = pgTable(
     postId: uuid().notNull(),
     channelId: uuid().notNull(),
     position: smallint().notNull(), // the order in which the caller named the channels
-    content: text(), // its own text and media, where they are not the post's
+    content: text(), // its own text and media, if they differ from the post's
     mediaIds: uuid().array(),
     state: deliveryState().notNull(),
     dueAt: instant(), // null for a draft without a date
-    nextAttemptAt: instant(), // not before this, whatever due_at says
-    // When it may be claimed. greatest() passes over nulls.
+    nextAttemptAt: instant(), // not before this, even if due_at is earlier
+    // When it may be claimed. greatest() ignores nulls.
     readyAt: instant().generatedAlwaysAs(sql`greatest(due_at, next_attempt_at)`),
-    publishKey: text().notNull(), // never changed: the idempotency key, or the record key where the network takes one
-    prepared: text(), // what will be sent, byte for byte, frozen at the intent
-    maybeOut: boolean().notNull().default(false), // something may be out there: no edit, no cancel, no failure until it is known
-    backoffStep: smallint().notNull().default(0), // how many waits of "Trying again" are behind it
+    publishKey: text().notNull(), // never changes: the idempotency key, or the record key if the network accepts one
+    prepared: text(), // what we will send, byte for byte, frozen at the intent
+    maybeOut: boolean().notNull().default(false), // it may be published: no edit, no cancel, no failure until we know
+    backoffStep: smallint().notNull().default(0), // how many waits of "Trying again" are over
     attemptNo: integer().notNull().default(0),
     crashCount: smallint().notNull().default(0),
-    leaseToken: uuid(), // the fence: who does not hold it writes nothing negative
-    leaseOwner: text(), // the worker pool that works on it, or looks for it
+    leaseToken: uuid(), // the fence: only its holder may record a negative result
+    leaseOwner: text(), // the worker pool that sends it, or looks for it
     leaseUntil: instant(),
-    lookAt: instant(), // uncertain, or looked for once more: not before
-    lookToken: uuid(), // the reading that may say "absent"
-    absentAt: instant(), // uncertain: the end of the first complete reading that did not show it
+    lookAt: instant(), // we look for it (uncertain, or once more) not before this
+    lookToken: uuid(), // the read that may report "absent"
+    absentAt: instant(), // uncertain: the end of the first complete read that did not show it
     remoteId: text(),
     remoteUrl: text(),
-    publishedAt: instant(), // when it was sent: the intent of the attempt that is out there
+    publishedAt: instant(), // when we sent it: the intent of the attempt that is published
     evidence: evidence(),
     firstSentAt: instant(),
     error: jsonb().$type<DeliveryError>(),
@@ -78,7 +79,7 @@ export const deliveries = pgTable(
   (t) => [
     unique('deliveries_post_channel').on(t.postId, t.channelId),
     index('deliveries_own_media').using('gin', t.mediaIds).where(sql`media_ids is not null`), // is this file needed?
-    // A post already recorded for one delivery is nobody else's proof.
+    // A remote post that one delivery has recorded cannot be the proof for another.
     uniqueIndex('deliveries_remote_id').on(t.channelId, t.remoteId).where(sql`remote_id is not null`),
     foreignKey({
       name: 'deliveries_post',
@@ -90,10 +91,10 @@ export const deliveries = pgTable(
       columns: [t.organisationId, t.channelId],
       foreignColumns: [channels.organisationId, channels.id],
     }),
-    // The backstop of claim's order: one claimed or sending a channel.
+    // A safeguard for claim's order: one claimed or sending delivery per channel.
     uniqueIndex('deliveries_at_work').on(t.channelId).where(sql`state in ('claimed', 'sending')`),
-    index('deliveries_uncertain').on(t.channelId).where(sql`state = 'uncertain'`), // claim, and looks: so few may be
-    // The backstop of poison: those that may have ended their worker go one at a time in the whole installation.
+    index('deliveries_uncertain').on(t.channelId).where(sql`state = 'uncertain'`), // claim, and looks: so few are allowed
+    // A safeguard against poison: deliveries that may have crashed their worker go one at a time in the installation.
     uniqueIndex('deliveries_suspect')
       .on(sql`(crash_count > 0)`)
       .where(sql`crash_count > 0 and state in ('claimed', 'sending')`),
@@ -104,8 +105,8 @@ export const deliveries = pgTable(
     index('deliveries_leased').on(t.leaseUntil).where(sql`state in ('claimed', 'sending')`), // the heartbeat, the reaper
     index('deliveries_for_a_person').on(t.state).where(sql`state in ('held', 'needs_review')`), // the metrics, the operators' page
     index('deliveries_look').on(t.lookAt).where(sql`state = 'uncertain'`), // the reaper
-    index('deliveries_being_read').on(t.leaseUntil).where(sql`look_token is not null`), // looks: so few may be
-    // Lists of posts: what of them is under way (jobs/ledger/post-view.ts).
+    index('deliveries_being_read').on(t.leaseUntil).where(sql`look_token is not null`), // looks: so few are allowed
+    // Lists of posts: which deliveries are in progress (jobs/ledger/post-view.ts).
     index('deliveries_moving')
       .on(t.organisationId, t.postId)
       .where(sql`state in ('claimed', 'sending', 'uncertain') or (maybe_out and state = 'scheduled')`),
@@ -121,15 +122,16 @@ export const deliveries = pgTable(
   ],
 )
 
-// A post on each of its channels, with the columns that lists sort and filter by. Only triggers of posts and deliveries
-// write it (migration 0015): so it is right no matter which process writes those, one of the previous version included.
+// A post on each of its channels, with the columns for sorting and filtering lists. Only triggers of posts and
+// deliveries write it (migration 0015). So it is right no matter which process writes those, including the previous
+// version.
 export const channelPosts = pgTable(
   'channel_posts',
   {
     organisationId: uuid().notNull(),
     channelId: uuid().notNull(),
     postId: uuid().notNull(),
-    isAlone: boolean().notNull(), // on no other channel: who was granted this channel alone sees it
+    isAlone: boolean().notNull(), // on no other channel: an app with access to this channel alone can see it
     status: text().notNull(),
     date: instant(),
     updatedAt: instant().notNull(),
@@ -147,7 +149,8 @@ export const channelPosts = pgTable(
   ],
 )
 
-// One row a try: inserted by claim, stamped by intend, completed once by whatever ends it. After that only `found_at` is added.
+// One row per try: claim inserts it, intend stamps it, and the end of the try completes it once. After that, we only
+// add `found_at`.
 export const attempts = pgTable(
   'attempts',
   {
@@ -160,12 +163,12 @@ export const attempts = pgTable(
     owner: text().notNull(),
     credentialVersion: integer().notNull(),
     startedAt: instant().notNull(),
-    intendedAt: instant(), // from here on something may be out there
+    intendedAt: instant(), // from then on, it may be published
     endedAt: instant(),
-    foundAt: instant(), // when a reading of the account found what this try sent
+    foundAt: instant(), // when a read of the account found what this try sent
     outcome: text(), // published | later | refused | reconnect | unknown | internal | lost | edited | cancelled
     status: integer(), // the network's HTTP status
-    reply: text(), // the network's answer, redacted and capped
+    reply: text(), // the network's response, redacted and cut
     message: text(),
   },
   (t) => [unique('attempts_no').on(t.deliveryId, t.no)],

@@ -24,30 +24,30 @@ export const media = pgTable(
     id: id(),
     organisationId: organisation(),
     kind: mediaKind().notNull(),
-    mime: text().notNull(), // what the bytes say
+    mime: text().notNull(), // by its bytes
     bytes: bigint({ mode: 'number' }).notNull(),
     width: integer(),
     height: integer(),
     durationMs: integer(),
     alt: text().notNull().default(''),
-    sha256: text().notNull(), // hex, of what is stored
+    sha256: text().notNull(), // hex, of the stored bytes
     fileKey: text().notNull(), // keys of db/files/files.ts; random, since anyone who knows one can read the file
     thumbnailKey: text(),
-    createdById: uuid(), // a member, an API key or an app: a token of some channels sees what its own app added
+    createdById: uuid(), // a member, an API key or an app: a token for some channels can see what its own app added
     createdAt: createdAt(),
   },
   (t) => [
     unique('media_organisation').on(t.organisationId, t.id),
     index('media_by_age').on(t.organisationId, t.createdAt, t.id),
-    index('media_same_bytes').on(t.organisationId, t.sha256), // the same file twice is stored once
+    index('media_same_bytes').on(t.organisationId, t.sha256), // we store the same file once
     index('media_age').on(t.createdAt), // the sweep
-    index('media_file').on(t.fileKey), // is it the last row of its file?
-    index('media_storage').on(t.organisationId, t.bytes), // their sum (server/media/uploads.ts) is read from the index alone
+    index('media_file').on(t.fileKey), // is it the last row with this file?
+    index('media_storage').on(t.organisationId, t.bytes), // the sum (server/media/uploads.ts) needs only the index
   ],
 )
 
-// A file that is on its way in: the bytes that are kept free for it, and its place if it is fetched (server/media/uploads.ts).
-// It goes when the file is stored or given up.
+// An upload in progress: the bytes that are reserved for it, and its place if we fetch it (server/media/uploads.ts).
+// We delete the row when the file is stored or the upload fails.
 export const uploads = pgTable(
   'uploads',
   {
@@ -55,7 +55,7 @@ export const uploads = pgTable(
     organisationId: organisation(),
     isFetch: boolean().notNull(),
     bytes: bigint({ mode: 'number' }).notNull(),
-    leaseUntil: instant().notNull(), // renewed while it runs: a process that is gone holds nothing for long
+    leaseUntil: instant().notNull(), // renewed while it runs, so a dead process reserves nothing for long
     createdAt: createdAt(),
   },
   (t) => [

@@ -3,22 +3,23 @@ import { type AnyPgColumn, boolean, check, foreignKey, index, pgTable, text, uni
 import { accounts, organisation, sessions } from './accounts.ts'
 import { bytes, createdAt, id, instant } from './columns.ts'
 
-// An app of a third party: what asks organisations for access. Deleting it takes its secrets, requests, grants, codes and tokens along.
+// A third party's app. It asks organisations for access. Deleting it also deletes its secrets, requests, grants, codes
+// and tokens.
 export const apps = pgTable(
   'apps',
   {
     id: id(),
-    organisationId: organisation(), // whose app it is, not who grants
+    organisationId: organisation(), // the app's owner, not the one that grants
     clientId: text().notNull().unique(), // public
     name: text().notNull(),
     description: text().notNull().default(''),
     pictureKey: text(),
-    redirectUris: text().array().notNull(), // byte for byte; the first is the default
+    redirectUris: text().array().notNull(), // compared byte for byte; the first is the default
     createdBy: uuid().references(() => accounts.id, { onDelete: 'set null' }),
     createdAt: createdAt(),
   },
   (t) => [
-    unique('apps_of_organisation').on(t.organisationId, t.id), // what its secrets, requests and attempts refer to
+    unique('apps_of_organisation').on(t.organisationId, t.id), // its secrets, requests and attempts refer to it
     index('apps_organisation').on(t.organisationId, t.createdAt),
     check('apps_have_a_redirect', sql`cardinality(redirect_uris) between 1 and 10`),
   ],
@@ -46,7 +47,7 @@ export const appSecrets = pgTable(
   (t) => [ofApp('app_secrets_of_app', t), index('app_secrets_app').on(t.appId)],
 )
 
-// A consent page that was shown: the request is kept here, so that the form carries nothing that could be forged.
+// A consent page that we showed. The request is stored here, so the form contains nothing that could be forged.
 export const authorizationRequests = pgTable(
   'authorization_requests',
   {
@@ -55,25 +56,26 @@ export const authorizationRequests = pgTable(
     appId: uuid().notNull(),
     sessionId: uuid()
       .notNull()
-      .references(() => sessions.id, { onDelete: 'cascade' }), // another browser's form is nobody's
+      .references(() => sessions.id, { onDelete: 'cascade' }), // a form from another browser is refused
     tokenHash: bytes().notNull().unique(),
     redirectUri: text().notNull(),
-    wasRedirectNamed: boolean().notNull(), // then the exchange must name it too
-    state: bytes(), // as it came, encoded, and sealed: the app's secret, not ours; null when it did not
+    wasRedirectNamed: boolean().notNull(), // if so, the exchange must name it too
+    state: bytes(), // as received, encoded, and sealed: it is the app's secret; null when there was none
     scopes: text().array().notNull(),
     codeChallenge: text(),
-    answer: bytes(), // the redirect that the decision gave, sealed: a double click gets the same one
+    answer: bytes(), // the redirect after the decision, sealed: a double click gets the same redirect
     decidedAt: instant(),
     expiresAt: instant().notNull(),
   },
   (t) => [
     ofApp('authorization_requests_of_app', t),
     index('authorization_requests_expiry').on(t.expiresAt), // the sweep
-    index('authorization_requests_session').on(t.sessionId), // a session that ends takes its own along
+    index('authorization_requests_session').on(t.sessionId), // a session that ends deletes its requests
   ],
 )
 
-// One consent of one organisation to one app. It gives one code and the code one token: that token ends with it.
+// One consent of one organisation to one app. It gives one code, and the code gives one token, which ends with the
+// grant.
 export const grants = pgTable(
   'grants',
   {
@@ -85,12 +87,12 @@ export const grants = pgTable(
     approvedBy: uuid().references(() => accounts.id, { onDelete: 'set null' }), // a token outlives its approver
     approvedByName: text().notNull(),
     scopes: text().array().notNull(),
-    channelIds: uuid().array(), // null: all, those connected later included
+    channelIds: uuid().array(), // null: all, including those connected later
     createdAt: createdAt(),
     revokedAt: instant(),
   },
   (t) => [
-    unique('grants_of_organisation').on(t.organisationId, t.appId, t.id), // what its code and its token refer to
+    unique('grants_of_organisation').on(t.organisationId, t.appId, t.id), // its code and its token refer to it
     index('grants_organisation').on(t.organisationId, t.createdAt),
     index('grants_app').on(t.appId),
   ],
@@ -126,12 +128,12 @@ export const authorizationCodes = pgTable(
   ],
 )
 
-// No expiry and no end of its own: it is good as long as its grant.
+// A token does not expire: it is valid as long as its grant.
 export const accessTokens = pgTable(
   'access_tokens',
   {
     id: id(),
-    organisationId: organisation(), // whom it acts for
+    organisationId: organisation(), // it acts for this organisation
     grantId: uuid().notNull(),
     appId: uuid().notNull(),
     tokenHash: bytes().notNull().unique(),
@@ -140,11 +142,12 @@ export const accessTokens = pgTable(
   },
   (t) => [
     ofGrant('access_tokens_of_grant', t),
-    unique('access_tokens_one_a_grant').on(t.grantId), // the backstop of the statement that redeems a code
+    unique('access_tokens_one_a_grant').on(t.grantId), // a safeguard for the statement that redeems a code
   ],
 )
 
-// What was lately tried with an app, right or wrong, for the developer whose flow fails. Anybody can cause a row, so only the newest stay.
+// Recent calls with an app, right or wrong, so that its developer can debug the flow. Anyone can cause a row, so we
+// keep only the newest.
 export const appAttempts = pgTable(
   'app_attempts',
   {
@@ -155,7 +158,7 @@ export const appAttempts = pgTable(
     step: text().notNull(), // authorize | consent | token | revoke | introspect
     outcome: text().notNull(), // ok, or the error's code
     description: text(),
-    address: text(), // of the app's own call; where a person sat who was asked is not for the developer
+    address: text(), // of the app's own call; the developer must not see a person's address
   },
   (t) => [ofApp('app_attempts_of_app', t), index('app_attempts_newest').on(t.appId, t.step, t.id)],
 )

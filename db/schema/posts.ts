@@ -12,21 +12,22 @@ export const posts = pgTable(
     id: id(),
     organisationId: organisation(),
     type: postType().notNull(),
-    date: instant(), // what the caller asked for; the ledger's due_at may move, this does not
+    date: instant(), // as the caller set it; the ledger's due_at may move, this does not
     content: text().notNull(),
-    version: integer().notNull().default(1), // rises at edits, not while deliveries move: the ETag
-    // Its status but for what is being sent, which the deliveries say (jobs/ledger/post-view.ts). The column is called as it was when it
-    // only said what webhooks were told last: processes of the version before write it too.
+    version: integer().notNull().default(1), // the ETag: rises at edits, not when deliveries change
+    // The status without what is being sent: the deliveries say that (jobs/ledger/post-view.ts). The column keeps its
+    // old name, from when it only held the status that webhooks got last: processes of the previous version write it
+    // too.
     status: text('told').notNull(),
     createdByKind: maker().notNull(),
     createdById: uuid().notNull(),
-    createdByName: text().notNull(), // as it was called then: the maker may be gone
+    createdByName: text().notNull(), // its name at that time: the creator may be deleted
     createdAt: createdAt(),
-    updatedAt: createdAt(), // what is being sent aside
+    updatedAt: createdAt(), // changes while sending do not count
   },
   (t) => [
-    unique('posts_organisation').on(t.organisationId, t.id), // what deliveries refer to
-    // Lists (server/posts/list.ts), in either direction; one of every status is put together of all.
+    unique('posts_organisation').on(t.organisationId, t.id), // deliveries refer to it
+    // Lists (server/posts/list.ts), in both directions. A list of every status merges the lists of each.
     index('posts_status').on(t.organisationId, t.status, t.date, t.id),
     index('posts_updated').on(t.organisationId, t.status, t.updatedAt, t.id),
     index('posts_drafts_of').on(t.createdById, t.date, t.id).where(sql`told = 'DRAFT'`), // an app's, on no channel yet

@@ -5,7 +5,7 @@ import { bytes, createdAt, id, instant } from './columns.ts'
 import { grants } from './oauth.ts'
 import { maker } from './posts.ts'
 
-// Where an organisation wants to be told. One that a token made ends with its grant.
+// A URL of an organisation that receives events. A webhook that an access token created ends with its grant.
 export const webhooks = pgTable(
   'webhooks',
   {
@@ -14,12 +14,12 @@ export const webhooks = pgTable(
     url: text().notNull(),
     description: text().notNull().default(''),
     events: text().array().notNull(),
-    secret: bytes().notNull(), // sealed: it signs, so it must be read again
-    previousSecret: bytes(), // sealed, and good until then: a rotation's overlap
+    secret: bytes().notNull(), // sealed, not hashed: we sign with it
+    previousSecret: bytes(), // sealed, and valid until previous_secret_until: a rotation's overlap
     previousSecretUntil: instant(),
     failingSince: instant(), // the first failure since the last success
-    notBefore: instant(), // after a failure, so that one that is dead takes little of anybody's time
-    offSince: instant(), // nothing is sent, and nothing is kept to be sent
+    notBefore: instant(), // after a failure, so that a dead webhook delays the others little
+    offSince: instant(), // we send nothing, and store nothing to send later
     offReason: text(), // failing | gone | person
     grantId: uuid(),
     appId: uuid(),
@@ -29,7 +29,7 @@ export const webhooks = pgTable(
     createdAt: createdAt(),
   },
   (t) => [
-    unique('webhooks_of_organisation').on(t.organisationId, t.id), // what its deliveries refer to
+    unique('webhooks_of_organisation').on(t.organisationId, t.id), // its deliveries refer to it
     foreignKey({
       name: 'webhooks_of_grant',
       columns: [t.organisationId, t.appId, t.grantId],
@@ -41,7 +41,7 @@ export const webhooks = pgTable(
   ],
 )
 
-// What happened, written in the transaction in which it did. Its id is the `webhook-id`.
+// An event, written in the transaction that caused it. Its id is the `webhook-id`.
 export const events = pgTable(
   'events',
   {
@@ -49,8 +49,8 @@ export const events = pgTable(
     organisationId: organisation(),
     type: text().notNull(), // post.published …
     at: createdAt(),
-    subject: jsonb().$type<Record<string, unknown>>().notNull(), // the row of the post or channel as it then was
-    body: text(), // as it was first sent: each later try sends the same bytes
+    subject: jsonb().$type<Record<string, unknown>>().notNull(), // the row of the post or channel at that time
+    body: text(), // as first sent: each later try sends the same bytes
   },
   (t) => [unique('events_of_organisation').on(t.organisationId, t.id), index('events_age').on(t.at)],
 )
@@ -67,13 +67,13 @@ export const webhookDeliveries = pgTable(
     eventId: uuid().notNull(),
     state: webhookDeliveryState().notNull().default('pending'),
     attemptNo: integer().notNull().default(0),
-    nextAttemptAt: instant(), // null once it is settled
+    nextAttemptAt: instant(), // null once delivered or failed
     leaseToken: uuid(),
-    leaseUntil: instant(), // a try is under way; over, its worker is gone and it is tried again
+    leaseUntil: instant(), // a try is in progress; when it expires, the worker is dead and we try again
     createdAt: createdAt(),
   },
   (t) => [
-    unique('webhook_deliveries_of_organisation').on(t.organisationId, t.id), // what its attempts refer to
+    unique('webhook_deliveries_of_organisation').on(t.organisationId, t.id), // its attempts refer to it
     foreignKey({
       name: 'webhook_deliveries_webhook',
       columns: [t.organisationId, t.webhookId],
@@ -87,7 +87,7 @@ export const webhookDeliveries = pgTable(
     index('webhook_deliveries_newest').on(t.webhookId, t.createdAt, t.id), // the log
     index('webhook_deliveries_waiting').on(t.webhookId, t.createdAt, t.id).where(sql`state = 'pending'`), // claim
     index('webhook_deliveries_next').on(t.webhookId, t.nextAttemptAt).where(sql`state = 'pending'`), // when to wake it
-    index('webhook_deliveries_leased').on(t.webhookId).where(sql`lease_until is not null`), // is a call under way?
+    index('webhook_deliveries_leased').on(t.webhookId).where(sql`lease_until is not null`), // is a call in progress?
     index('webhook_deliveries_event').on(t.eventId),
     index('webhook_deliveries_due').on(t.nextAttemptAt).where(sql`state = 'pending'`),
     check('webhook_deliveries_pending_has_next', sql`(state = 'pending') = (next_attempt_at is not null)`),
@@ -103,8 +103,8 @@ export const webhookAttempts = pgTable(
     no: integer().notNull(),
     startedAt: instant().notNull(),
     durationMs: integer().notNull(),
-    status: integer(), // the endpoint's HTTP status; null when there was no answer
-    reply: text(), // the beginning of its answer
+    status: integer(), // the endpoint's HTTP status; null without a response
+    reply: text(), // the start of its response
     error: text(), // why it counts as failed
     requestHeaders: jsonb().$type<Record<string, string>>().notNull(),
   },
