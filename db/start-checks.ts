@@ -11,7 +11,7 @@ import { type KeyRing, keyIdsOf } from './sealed.ts'
 
 const StorageMs = 10_000
 
-/** Throws InstallationError where PostgreSQL is too old, or `ring` opens nothing in it. One that is to be migrated yet passes. */
+/** Throws InstallationError if PostgreSQL is too old or `ring` opens nothing in it. A database that waits for migrations passes. */
 export async function checkDatabase(db: Db, ring: KeyRing, log: Logger): Promise<void> {
   await requireVersion(db)
   if (await isMigrated(db)) await requireKeys(db, ring, log)

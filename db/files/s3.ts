@@ -41,7 +41,9 @@ function clientFor({ S3Client }: Sdk, bucket: Bucket): S3Client {
   const { endpoint, region, forcePathStyle, accessKeyId, secretAccessKey } = bucket
   return new S3Client({
     ...(endpoint ? { endpoint } : {}),
-    ...{ region, forcePathStyle, credentials: { accessKeyId, secretAccessKey } },
+    region,
+    forcePathStyle,
+    credentials: { accessKeyId, secretAccessKey },
     // Only Amazon knows checksums in a trailer. Other servers refuse them or store them with the file.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',

@@ -30,36 +30,17 @@ type Figures = {
  */
 export function watchLedger(registry: Registry, db: Db, log: Logger): void {
   const ledger = reading(db, log)
-  const gauge = (name: string, help: string, figure: (ledger: Figures) => number | null) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        const read = await ledger()
-        const value = read && figure(read)
-        if (value === null) this.remove()
-        else this.set(value)
-      },
-    })
-  const gauges = (name: string, help: string, label: string, figures: (ledger: Figures) => Record<string, number>) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: [label],
-      registers: [registry],
-      async collect() {
-        this.reset()
-        const read = await ledger()
-        for (const [value, figure] of Object.entries(read ? figures(read) : {})) this.set({ [label]: value }, figure)
-      },
-    })
+  const { gauge, gauges } = gaugesOf(registry, ledger)
   gauges(
     'punctual_deliveries',
     `Deliveries that are due, in progress or waiting for a person, by state; \`due\`: scheduled, and the due time has passed (counts up to ${CountAtMost})`,
     'state',
     ({ due, claimed, sending, uncertain, held, needsReview }) => ({
-      ...{ due, claimed, sending, uncertain, held },
+      due,
+      claimed,
+      sending,
+      uncertain,
+      held,
       needs_review: needsReview,
     }),
   )
@@ -89,6 +70,36 @@ export function watchLedger(registry: Registry, db: Db, log: Logger): void {
       this.set((await ledger()) ? 1 : 0)
     },
   })
+}
+
+// A gauge of one figure, and a gauge of figures by a label.
+function gaugesOf(registry: Registry, ledger: () => Promise<Figures | null>) {
+  return {
+    gauge: (name: string, help: string, figure: (ledger: Figures) => number | null) =>
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        async collect() {
+          const read = await ledger()
+          const value = read && figure(read)
+          if (value === null) this.remove()
+          else this.set(value)
+        },
+      }),
+    gauges: (name: string, help: string, label: string, figures: (ledger: Figures) => Record<string, number>) =>
+      new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers: [registry],
+        async collect() {
+          this.reset()
+          const read = await ledger()
+          for (const [value, figure] of Object.entries(read ? figures(read) : {})) this.set({ [label]: value }, figure)
+        },
+      }),
+  }
 }
 
 function reading(db: Db, log: Logger): () => Promise<Figures | null> {
