@@ -29,6 +29,7 @@ test('one command opens the site, and SIGTERM ends worker, web and database in t
   expect(log()).toContain('"DATABSE_URL is not a setting of Punctual: did you mean DATABASE_URL?"')
   const url = log().match(/^Punctual is at (.*)$/m)?.[1]
   expect((await fetch(`${url}/readyz`)).status).toBe(200)
+  await expect.poll(log).toContain('"worker runs"') // the site may open first, and a worker that never ran says no end
 
   expect(await kill('SIGTERM')).toBe(0)
   await expect.poll(log).toContain('"web drains"') // the last lines may be read after the exit
