@@ -117,6 +117,7 @@ describe('one place for', () => {
       [
         'server/web/app.ts',
         'server/rest/rest.ts',
+        'server/rest/problem.ts',
         'server/rest/openapi-http.ts',
         'server/rest/caller.ts',
         'server/rest/route.ts',

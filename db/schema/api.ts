@@ -4,7 +4,10 @@ import { organisation } from './accounts.ts'
 import { bytes, createdAt, id, instant } from './columns.ts'
 import { maker } from './posts.ts'
 
-// The first response to a request with an Idempotency-Key, kept for a day. A request that takes longer than a
+/** How long the first response to an Idempotency-Key is kept. */
+export const IdempotencyHours = 24
+
+// The first response to a request with an Idempotency-Key. A request that takes longer than a
 // transaction may stay open holds its key by a lease until its response is ready.
 export const idempotencyKeys = pgTable(
   'idempotency_keys',

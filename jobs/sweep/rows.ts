@@ -3,7 +3,7 @@ import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Logger } from 'pino'
 import type { Db } from '../../db/client.ts'
 import { devices, sessions } from '../../db/schema/accounts.ts'
-import { apiRequests, idempotencyKeys, throttles } from '../../db/schema/api.ts'
+import { apiRequests, IdempotencyHours, idempotencyKeys, throttles } from '../../db/schema/api.ts'
 import { connectFlows } from '../../db/schema/channels.ts'
 import { workerMinutes } from '../../db/schema/installation.ts'
 import { uploads } from '../../db/schema/media.ts'
@@ -24,7 +24,7 @@ const over: [PgTable, SQL][] = [
     authorizationCodes,
     sql`o.expires_at < now() - interval '24 hours' and not exists (select from access_tokens t where t.grant_id = o.grant_id)`,
   ],
-  [idempotencyKeys, sql`o.created_at < now() - interval '24 hours'`],
+  [idempotencyKeys, sql`o.created_at < now() - make_interval(hours => ${IdempotencyHours})`],
   [connectFlows, sql`o.expires_at < now()`],
   [appSecrets, sql`o.expires_at < now()`],
   [throttles, sql`o.expire < now()`],

@@ -1,7 +1,7 @@
 import { and, eq, not, type SQL, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import type { Db, Tx } from '../../db/client.ts'
-import { idempotencyKeys } from '../../db/schema/api.ts'
+import { IdempotencyHours, idempotencyKeys } from '../../db/schema/api.ts'
 import type { Post } from '../../jobs/ledger/post-view.ts'
 import { Failure } from '../errors.ts'
 import type { Actor } from './actor.ts'
@@ -95,8 +95,8 @@ function isAt({ organisationId, route, key }: StoredKey) {
   )
 }
 
-// Kept for 24 h; one whose lease ended belongs to a process that died.
-const isOver = sql<boolean>`(${idempotencyKeys.createdAt} < now() - interval '24 hours' or coalesce(${idempotencyKeys.leaseUntil} < now(), false))`
+// One whose lease ended belongs to a process that died.
+const isOver = sql<boolean>`(${idempotencyKeys.createdAt} < now() - make_interval(hours => ${IdempotencyHours}) or coalesce(${idempotencyKeys.leaseUntil} < now(), false))`
 
 /**
  * The answer to the first request with the key; null when there was none, or it has expired. Takes no lock: any number

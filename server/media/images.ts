@@ -6,9 +6,9 @@ import type { Files } from '../../db/files/files.ts'
 import type { Keys } from '../../jobs/sweep/media-files.ts'
 import { limitPerOrganisation } from '../access/concurrency.ts'
 import { mintName } from '../access/secrets.ts'
-import { ImageBytesAtMost, MediaError } from './format.ts'
+import { MediaError } from './format.ts'
+import { ImageBytesAtMost, ImagePixelsAtMost } from './limits.ts'
 
-const PixelsAtMost = 50_000_000 // all frames of an animation together
 const SecondsAtMost = 60
 const ThumbnailPixels = 480
 const AccountPicturePixels = 256
@@ -109,7 +109,7 @@ async function opened(input: string | Uint8Array): Promise<Sharp> {
     height,
     pages = 1,
   } = await decoded(sharp(input, { animated: true, limitInputPixels: false }).metadata())
-  if (width * height > PixelsAtMost) {
+  if (width * height > ImagePixelsAtMost) {
     const message = 'The picture has more than 50 megapixels, with all frames of an animation counted.'
     throw new MediaError('media_dimensions_too_large', message)
   }
@@ -123,7 +123,7 @@ function fitted(input: string | Uint8Array, pixels: number): Sharp {
 }
 
 function decoder(input: string | Uint8Array, { animated }: { animated: boolean }): Sharp {
-  const options = { animated, limitInputPixels: PixelsAtMost, failOn: 'error' } as const // warnings: many cameras' files
+  const options = { animated, limitInputPixels: ImagePixelsAtMost, failOn: 'error' } as const // warnings: many cameras' files
   return sharp(input, options).timeout({ seconds: SecondsAtMost })
 }
 

@@ -5,7 +5,7 @@ import type { Files } from '../../db/files/files.ts'
 import { bounded, type Reserve, reserved } from '../../jobs/outbound/bounded.ts'
 import { Failure } from '../errors.ts'
 import { parsed, requirePlain } from '../http/request-body.ts'
-import { bytesAtMost, sizeSentence, VideoBytesAtMost } from './format.ts'
+import { bytesAtMost, sizeSentence, VideoBytesAtMost } from './limits.ts'
 
 /** The slowest pace of an upload: the longest pause, and the time for all of it. */
 export type Pace = { pauseMs: number; wholeMs: number }

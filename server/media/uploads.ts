@@ -4,7 +4,7 @@ import type { Db, Tx } from '../../db/client.ts'
 import { uploads } from '../../db/schema/media.ts'
 import type { Installation, Upload } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
-import { sizeOf, VideoBytesAtMost } from './format.ts'
+import { sizeOf, VideoBytesAtMost } from './limits.ts'
 
 /** How many files an organisation may have fetched at a time, by all processes together. */
 export const FetchesAtOnce = 4

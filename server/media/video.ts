@@ -7,11 +7,10 @@ import { promisify } from 'node:util'
 import { z } from 'zod'
 import type { Files } from '../../db/files/files.ts'
 import { limitPerOrganisation } from '../access/concurrency.ts'
-import { MediaError, VideoBytesAtMost, type VideoType } from './format.ts'
+import { MediaError, type VideoType } from './format.ts'
 import { type Accepted, newKey } from './images.ts'
+import { VideoBytesAtMost, VideoHoursAtMost, VideoPixelsASideAtMost } from './limits.ts'
 
-const PixelsASideAtMost = 8192
-const HoursAtMost = 12
 const ProbeMs = 5000
 const ProbeHeapMegabytes = 64
 const PieceBytes = 256 * 1024
@@ -40,8 +39,8 @@ export async function acceptVideo(
   if (bytes > VideoBytesAtMost) throw new MediaError('media_too_large', 'The video is larger than 1 GB.')
   const { width, height, seconds } = await inTurn(organisationId, () => probe(path, mime))
   requireSize(width, height)
-  if (seconds > HoursAtMost * 3600)
-    throw new MediaError('media_too_long', `The video is longer than ${HoursAtMost} hours.`)
+  if (seconds > VideoHoursAtMost * 3600)
+    throw new MediaError('media_too_long', `The video is longer than ${VideoHoursAtMost} hours.`)
   const durationMs = Math.max(1, Math.round(seconds * 1000))
   return {
     facts: { kind: 'video', mime, bytes, width, height, durationMs, sha256: await sha256Of(path) },
@@ -86,9 +85,9 @@ function unreadable(cause: unknown): MediaError {
 }
 
 function requireSize(width: number, height: number): void {
-  const isSound = [width, height].every((side) => Number.isInteger(side) && side >= 1 && side <= PixelsASideAtMost)
+  const isSound = [width, height].every((side) => Number.isInteger(side) && side >= 1 && side <= VideoPixelsASideAtMost)
   if (isSound) return
-  const message = `The video has ${width} by ${height} pixels. Each side can have 1 to ${PixelsASideAtMost}.`
+  const message = `The video has ${width} by ${height} pixels. Each side can have 1 to ${VideoPixelsASideAtMost}.`
   throw new MediaError('media_dimensions_too_large', message)
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type express from 'express'
 import type { Env } from '../../db/env.ts'
+import { isKnown } from './conditional.ts'
 import { openApi } from './openapi.ts'
 
 /** Answers the OpenAPI document, which stays the same while the process runs: compressed where the caller takes that, 304 where they have it. */
@@ -21,10 +22,4 @@ export function documentAnswer(
     const body = isZipped ? zipped : plain
     res.status(200).type('application/json').set('Content-Length', String(body.length)).end(body)
   }
-}
-
-// RFC 9110 §13.1.2, a weak comparison. Not req.fresh: `fetch` sends Cache-Control: no-cache with it, and would never get 304.
-function isKnown({ headers }: express.Request, tag: string): boolean {
-  const known = headers['if-none-match']?.split(',').map((one) => one.trim().replace(/^W\//, '')) ?? []
-  return known.includes(tag) || known.includes('*')
 }

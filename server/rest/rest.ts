@@ -1,19 +1,21 @@
 import { createHash } from 'node:crypto'
-import { callTRPCProcedure, TRPCError } from '@trpc/server'
+import { callTRPCProcedure } from '@trpc/server'
 import type express from 'express'
 import { credentialIn } from '../access/actor.ts'
 import type { Idempotency, Installation, Upload } from '../access/trpc.ts'
 import type { RequestRecorder } from '../api-requests/write.ts'
-import { Failure, type KnownFault, problemFrom } from '../errors.ts'
+import { Failure, type KnownFault } from '../errors.ts'
 import { addressOf } from '../http/client-address.ts'
 import { untilGone } from '../http/leaving.ts'
-import { discardRest, readJson } from '../http/request-body.ts'
+import { readJson } from '../http/request-body.ts'
 import { stateOf } from '../http/request-state.ts'
 import { receiveFile, UploadPace } from '../media/receive-file.ts'
 import { beginUpload } from '../media/uploads.ts'
 import { appRouter, definitionOf } from '../router.ts'
 import { authenticate, identify } from './caller.ts'
+import { ifMatchOf } from './conditional.ts'
 import { documentAnswer } from './openapi-http.ts'
+import { sendProblem } from './problem.ts'
 import { pathAsSent, routeOf } from './route.ts'
 import { Prefix, type Route } from './routes.ts'
 
@@ -163,19 +165,6 @@ function inputOf(
   return { ...params, ...body }
 }
 
-// RFC 9110 §13.1.1: any listed version matches, and `*` matches every version. Unlike it we accept weak tags: nginx weakens
-// ours when it compresses a response. A tag without quotes is 400: with 412, the caller would read the post again forever.
-function ifMatchOf(req: Request): { ifVersions?: number[] } {
-  const header = req.headers['if-match']
-  if (header === undefined || header.trim() === '*') return {}
-  if (!/^\s*(W\/)?"[^"]*"\s*(,\s*(W\/)?"[^"]*"\s*)*$/.test(header)) {
-    const message = 'Must be the ETag of a response, with its quotes: "3".'
-    throw new Failure('invalid_request', { errors: [{ path: 'If-Match', code: 'invalid', message }] })
-  }
-  const tags = header.split(',').map((tag) => /^\s*(?:W\/)?"(\d{1,9})"\s*$/.exec(tag)?.[1])
-  return { ifVersions: tags.flatMap((version) => (version === undefined ? [] : [Number(version)])) }
-}
-
 // Everything in a URL is a string. The procedure refuses what is not a number, together with all other problems.
 function typed(query: Record<string, string>): Record<string, unknown> {
   return {
@@ -216,42 +205,4 @@ function nextPage(baseUrl: string, req: Request, cursor: string): string {
   const url = new URL(`${Prefix}${req.path}${queryStringOf(req)}`, baseUrl)
   url.searchParams.set('cursor', cursor)
   return url.href
-}
-
-/** Answer `error` as application/problem+json (RFC 9457). The details of our own errors go only to the log. */
-export function sendProblem({ env }: Pick<Installation, 'env'>, req: Request, res: Response, error: unknown): void {
-  if (res.writableEnded) return // it waited too long, and was told so (waiting.ts)
-  if (isBrokenOff(error, req)) return void disconnect(req, res)
-  const { status, code, title, detail, errors, retryAfterSeconds } = problemFrom(error)
-  stateOf(res).problem = code
-  if (status >= 500) req.log.error({ err: error }, 'request failed')
-  if (res.headersSent) return void res.destroy()
-  if (status === 401) res.set('WWW-Authenticate', challenge(env.baseUrl, req))
-  if (code === 'insufficient_scope') res.set('WWW-Authenticate', scopeChallenge(stateOf(res).scope!))
-  if (retryAfterSeconds !== null) res.set('Retry-After', String(retryAfterSeconds))
-  const type = `${env.appUrl}/docs/errors#${code}`
-  const body = { type, title, status, detail, code, requestId: req.id, errors }
-  if (!req.complete) discardRest(req)
-  res.status(status).type('application/problem+json').end(JSON.stringify(body))
-}
-
-// The procedure asks for the body, and tRPC wraps what it meets there.
-function isBrokenOff(error: unknown, { errored }: Request): boolean {
-  return errored !== null && (error === errored || (error instanceof TRPCError && error.cause === errored))
-}
-
-// The body broke off: the caller is gone, and nothing of ours failed.
-function disconnect(req: Request, res: Response): void {
-  req.log.info('the caller went away')
-  res.destroy()
-}
-
-function challenge(baseUrl: string, req: Request): string {
-  const error = credentialIn(req.headers.authorization) ? ', error="invalid_token"' : ''
-  return `Bearer realm="punctual"${error}, resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`
-}
-
-// RFC 6750 §3.1
-function scopeChallenge(scope: string): string {
-  return `Bearer realm="punctual", error="insufficient_scope", scope="${scope}"`
 }

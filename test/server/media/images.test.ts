@@ -7,8 +7,9 @@ import sharp from 'sharp'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Files } from '../../../db/files/files.ts'
 import { localFiles } from '../../../db/files/local.ts'
-import { ImageBytesAtMost, typeOf } from '../../../server/media/format.ts'
+import { typeOf } from '../../../server/media/format.ts'
 import { acceptImage, fitPicture } from '../../../server/media/images.ts'
+import { ImageBytesAtMost } from '../../../server/media/limits.ts'
 
 let dataDir: string
 let files: Files
