@@ -3,35 +3,26 @@ import type { z } from 'zod'
 import type { Tx } from '../../db/client.ts'
 import { posts as postsTable } from '../../db/schema/posts.ts'
 import { emit, emitPostEvent } from '../../jobs/ledger/events.ts'
-import { type DeliveryStatus, iso, type Override, type Post } from '../../jobs/ledger/post-view.ts'
+import { iso, type Post } from '../../jobs/ledger/post-view.ts'
 import { recordPublished } from '../../jobs/ledger/settle.ts'
 import { cancel, type Found, lockDeliveries, sendAgain } from '../../jobs/ledger/user-actions.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { once } from '../access/idempotency.ts'
 import { needs, router } from '../access/trpc.ts'
 import { reachesPost, type Viewer } from '../access/visibility.ts'
-import type { FailureCode } from '../error-catalogue.ts'
 import { Failure, type KnownFault } from '../errors.ts'
 import { ById } from '../forms.ts'
 import type * as answers from './answers.ts'
 import { CreatePost, ListAttempts, PostById, Resolve, UpdatePost } from './forms.ts'
 import { CountPosts, countPosts, ListPosts, listPosts } from './list.ts'
-import { type Facts, loadPostContext, missingThings, type Unchanged, validatePost, type Wanted } from './post-checks.ts'
-import { changeDeliveries, makePost, readPost, replaceMedia } from './rows.ts'
+import { loadPostContext } from './post-checks.ts'
+import { readPost } from './rows.ts'
+import { createPost, isUnsent, nothing, problemsOf, requireVersion, updatePost, wantedIn, whyNot } from './write.ts'
 
 export const posts = router({
   create: needs('posts:write')
     .input(CreatePost)
-    .mutation(({ ctx, input }) =>
-      once(ctx, async (tx): Promise<Post> => {
-        const { actor } = ctx
-        const wanted = wantedIn(input)
-        const isDraft = input.type === 'draft'
-        const { now, channels } = await requirePossible(tx, actor, wanted, { isDraft, unchanged: nothing })
-        if (input.type === 'now') wanted.date = now
-        return makePost(tx, ctx.networks, actor, { type: input.type, wanted, channels })
-      }),
-    ),
+    .mutation(({ ctx, input }) => once(ctx, (tx) => createPost(tx, ctx, input))),
 
   /** What stops POST /posts from creating this post: all problems on all channels at once. Nothing is stored. */
   validate: needs('posts:write')
@@ -58,46 +49,7 @@ export const posts = router({
 
   update: needs('posts:write')
     .input(UpdatePost)
-    .mutation(({ ctx: { db, organisationId, actor, networks }, input }) =>
-      db.transaction(async (tx) => {
-        const found = await lockDeliveries(tx, organisationId, input.id)
-        const before = await readPost(tx, actor, input.id)
-        requireVersion(before, input.ifVersions)
-        requireOurs(found, before)
-        const type = typeAfter(before, input.type)
-        const wanted: Wanted = {
-          content: input.content ?? before.content,
-          date: input.date === undefined ? (before.date === null ? null : new Date(before.date)) : input.date,
-          channelIds: input.channelIds ?? before.channelIds,
-          mediaIds: input.mediaIds ?? before.mediaIds,
-          overrides: input.overrides ?? before.overrides.filter(staysOn(input.channelIds ?? before.channelIds)),
-        }
-        requireComplete(type, wanted)
-        const isSameType = type === before.type
-        const keepsDueTime = isSameType && input.date === undefined
-        const goesNow = type === 'now' && !isSameType
-        const { now, channels } = await requirePossible(tx, actor, wanted, {
-          isDraft: type === 'draft',
-          unchanged: { date: keepsDueTime || goesNow, onChannels: isSameType ? before.channelIds : [] },
-        })
-        if (goesNow) wanted.date = now
-        await tx
-          .update(postsTable)
-          .set({ type, content: wanted.content, date: wanted.date, version: before.version + 1 })
-          .where(and(eq(postsTable.id, input.id), eq(postsTable.organisationId, organisationId)))
-        if (input.mediaIds) await replaceMedia(tx, organisationId, input.id, input.mediaIds)
-        await changeDeliveries(tx, networks, {
-          organisationId,
-          postId: input.id,
-          type,
-          wanted,
-          found,
-          channels,
-          keepsDueTime,
-        })
-        return emitPostEvent(tx, { organisationId, postId: input.id }, 'post.updated')
-      }),
-    ),
+    .mutation(({ ctx, input }) => ctx.db.transaction((tx) => updatePost(tx, ctx, input))),
 
   cancel: needs('posts:write')
     .input(PostById)
@@ -197,75 +149,6 @@ export async function retryPost(tx: Tx, who: Viewer, { id, ifVersions, channelId
   await requireConnected(tx, who, post, failed)
   await sendAgain(tx, failed)
   return emitPostEvent(tx, { organisationId: who.organisationId, postId: id })
-}
-
-const nothing: Unchanged = { date: false, onChannels: [] }
-
-function wantedIn({ content, date, channelIds, mediaIds, overrides }: z.output<typeof CreatePost>): Wanted {
-  return { content, date: date ?? null, channelIds, mediaIds: mediaIds ?? [], overrides: overrides ?? [] }
-}
-
-function staysOn(channelIds: string[]): (override: Override) => boolean {
-  return ({ channelId }) => channelIds.includes(channelId)
-}
-
-type CheckOptions = { isDraft: boolean; unchanged: Unchanged }
-
-/** Throws `unprocessable` with all problems. Returns the facts that it has loaded. */
-async function requirePossible(tx: Tx, who: Viewer, wanted: Wanted, options: CheckOptions): Promise<Facts> {
-  const facts = await loadPostContext(tx, who, wanted)
-  const errors = problemsOf(wanted, facts, options)
-  if (errors.length > 0) throw new Failure('unprocessable', { errors })
-  return facts
-}
-
-function problemsOf(wanted: Wanted, facts: Facts, { isDraft, unchanged }: CheckOptions): KnownFault[] {
-  return isDraft ? missingThings(wanted, facts) : validatePost(wanted, facts, unchanged)
-}
-
-function isUnsent(state: string, maybeOut: boolean): boolean {
-  return !maybeOut && ['draft', 'scheduled', 'claimed', 'held'].includes(state)
-}
-
-/** Throws the conflict that stops an edit: some of the post is published, or may be. */
-function requireOurs(found: Found[], post: Post): void {
-  if (post.status === 'CANCELLED') throw new Failure('post_already_cancelled')
-  if (!found.every(({ state, maybeOut }) => state === 'cancelled' || isUnsent(state, maybeOut)))
-    throw new Failure(whyNot(post))
-}
-
-function requireVersion({ version }: Post, ifVersions: number[] | undefined): void {
-  if (ifVersions && !ifVersions.includes(version)) throw new Failure('stale_version')
-}
-
-function whyNot({ status, deliveries }: Post): FailureCode {
-  if (status === 'CANCELLED') return 'post_already_cancelled'
-  const isAny = (wanted: DeliveryStatus) => deliveries.some((delivery) => delivery.status === wanted)
-  if (isAny('PUBLISHED')) return 'post_already_published'
-  if (isAny('PUBLISHING')) return 'post_already_publishing'
-  return isAny('NEEDS_REVIEW') ? 'post_needs_review' : 'post_failed'
-}
-
-function typeAfter(before: Post, wanted: Post['type'] | undefined): Post['type'] {
-  if (wanted === undefined || wanted === before.type || before.type === 'draft') return wanted ?? before.type
-  throw new Failure('unprocessable', {
-    errors: [
-      {
-        path: 'type',
-        code: 'type_cannot_change',
-        message: `A post of type ${before.type} can't change its type. Only a draft can.`,
-      },
-    ],
-  })
-}
-
-function requireComplete(type: Post['type'], { date, channelIds }: Wanted): void {
-  if (type === 'draft') return
-  const errors: KnownFault[] = []
-  if (type === 'schedule' && date === null) errors.push({ path: 'date', code: 'required', message: 'Required.' })
-  if (channelIds.length === 0)
-    errors.push({ path: 'channelIds', code: 'required', message: 'Choose at least one channel.' })
-  if (errors.length > 0) throw new Failure('unprocessable', { errors })
 }
 
 async function requireConnected(tx: Tx, who: Viewer, post: Post, wanted: Found[]): Promise<void> {

@@ -25,16 +25,16 @@ export async function readPost(tx: Tx, who: Viewer, id: string): Promise<Post> {
   return showPost(row)
 }
 
-type NewPost = { type: Post['type']; wanted: Wanted; channels: Facts['channels'] }
+type NewPost = { postId?: string | undefined; type: Post['type']; wanted: Wanted; channels: Facts['channels'] }
 
 /**
  * Create a post with its media, a delivery for each channel in the given order, the wake-ups of scheduled deliveries,
  * and the webhook events, all in one statement. Returns it as callers see it. `channels` has at least the wanted ones.
  */
 export function makePost(tx: Tx, networks: Networks, actor: Actor, post: NewPost): Promise<Post> {
-  const { type, wanted, channels } = post
+  const { postId = uuidv7(), type, wanted, channels } = post
   const { content, date, mediaIds } = wanted
-  const [postId, organisationId] = [uuidv7(), actor.organisationId]
+  const { organisationId } = actor
   const state = type === 'draft' ? 'draft' : 'scheduled'
   const made = insertion(networks, { organisationId, postId, ...wanted, channels, state, dueAt: date })
   const making = sql`
