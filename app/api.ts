@@ -80,6 +80,8 @@ export function searchFor(next: string): string {
   return next === '/' ? '' : `?next=${encodeURIComponent(next)}`
 }
 
+const otherOrganisation =
+  'You switched to another organisation in another tab. Nothing was changed. Switch back, then try again.'
 const unreadableLink = "We couldn't read this link."
 
 export type Problem = { status: number; detail: string; errors: Fault[]; headers: Record<string, string> }
@@ -104,8 +106,19 @@ export function problemOf(error: unknown): Problem {
   throw error
 }
 
-/** The form that was sent to a page. Throws the error page when it was refused. */
-export function formOf({ form }: LoadContext): FormData {
+/**
+ * The form that was sent to a page. Throws the error page when it was refused, or when it was written for another
+ * organisation than the one that the person works for now (app/shell/post-form.tsx).
+ */
+export function formOf({ form, member }: LoadContext): FormData {
+  const fields = readable(form)
+  const meant = fields.get('forOrganisation')
+  fields.delete('forOrganisation')
+  if (meant !== null && member && meant !== member.organisationId) throw json({ detail: otherOrganisation }, 409)
+  return fields
+}
+
+function readable(form: LoadContext['form']): FormData {
   try {
     return form()
   } catch (error) {

@@ -1,9 +1,10 @@
 import { getFormProps, useForm } from '@conform-to/react'
-import { Form, useActionData } from '@remix-run/react'
+import { useActionData } from '@remix-run/react'
 import { ArrowUpRight } from 'lucide-react'
 import type { InputHTMLAttributes } from 'react'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import { useAccount } from '../shell/account.ts'
+import { PostForm } from '../shell/post-form.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
 import { ButtonLink, ExternalLink, Submit } from '../ui/forms/button.tsx'
 import { Field, FormErrors } from '../ui/forms/field.tsx'
@@ -74,7 +75,7 @@ function ConnectForm({ network, channel, known }: ConnectProps & { network: stri
   })
   const inputs = fields.input.getFieldset()
   return (
-    <Form method="post" {...getFormProps(form)} autoComplete="off" className="max-w-md space-y-5">
+    <PostForm {...getFormProps(form)} autoComplete="off" className="max-w-md space-y-5">
       <input type="hidden" name="intent" value="connect" />
       <input type="hidden" name="network" value={network} />
       {channel ? <input type="hidden" name="channelId" value={channel.id} /> : null}
@@ -96,7 +97,7 @@ function ConnectForm({ network, channel, known }: ConnectProps & { network: stri
           {strings.close}
         </ButtonLink>
       </div>
-    </Form>
+    </PostForm>
   )
 }
 

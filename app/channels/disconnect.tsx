@@ -1,5 +1,5 @@
-import { Form } from '@remix-run/react'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
+import { PostForm } from '../shell/post-form.tsx'
 import { ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { Panel } from '../ui/page.tsx'
 import { channelStrings } from './strings.tsx'
@@ -10,7 +10,7 @@ const strings = channelStrings.disconnect
 export function DisconnectForm({ channel, unsent }: { channel: Channel; unsent: number }) {
   return (
     <Panel title={strings.title(channel.name)} lead={unsent > 0 ? strings.unsent(unsent) : strings.noneUnsent}>
-      <Form method="post" className="space-y-5">
+      <PostForm className="space-y-5">
         <input type="hidden" name="intent" value="disconnect" />
         <input type="hidden" name="id" value={channel.id} />
         {unsent > 0 ? <UnsentChoice /> : <input type="hidden" name="unsent" value="cancel" />}
@@ -20,7 +20,7 @@ export function DisconnectForm({ channel, unsent }: { channel: Channel; unsent: 
             {strings.keep}
           </ButtonLink>
         </div>
-      </Form>
+      </PostForm>
     </Panel>
   )
 }

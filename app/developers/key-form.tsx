@@ -1,8 +1,9 @@
 import { type FieldMetadata, getFormProps, useForm } from '@conform-to/react'
-import { Form, useLoaderData } from '@remix-run/react'
+import { useLoaderData } from '@remix-run/react'
 import type { Scope } from '../../server/access/scopes.ts'
 import { scopeWords } from '../../server/words.ts'
 import { useZone } from '../shell/account.ts'
+import { PostForm } from '../shell/post-form.tsx'
 import { Copyable, Snippet } from '../ui/copy.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
 import { ButtonLink, Submit } from '../ui/forms/button.tsx'
@@ -23,7 +24,7 @@ export function KeyForm() {
   })
   return (
     <Panel title={strings.title} lead={strings.lead}>
-      <Form method="post" {...getFormProps(form)} className="space-y-5">
+      <PostForm {...getFormProps(form)} className="space-y-5">
         <input type="hidden" name="intent" value="generate" />
         <FormErrors form={form} />
         <Field label={strings.name} field={fields.name} hint={strings.nameHint} className="max-w-md" required />
@@ -41,7 +42,7 @@ export function KeyForm() {
             {strings.close}
           </ButtonLink>
         </div>
-      </Form>
+      </PostForm>
     </Panel>
   )
 }

@@ -1,5 +1,5 @@
-import { Form } from '@remix-run/react'
 import type { ReactNode } from 'react'
+import { PostForm } from '../shell/post-form.tsx'
 import { Submit } from '../ui/forms/button.tsx'
 
 type Props = {
@@ -13,7 +13,7 @@ type Props = {
 /** A form that is one button; `describedBy` is the id of what it is about. */
 export function ActionForm({ intent, fields, look = 'plain', describedBy, children }: Props) {
   return (
-    <Form method="post" preventScrollReset>
+    <PostForm preventScrollReset>
       <input type="hidden" name="intent" value={intent} />
       {Object.entries(fields).map(([name, value]) => (
         <input key={name} type="hidden" name={name} value={value} />
@@ -21,6 +21,6 @@ export function ActionForm({ intent, fields, look = 'plain', describedBy, childr
       <Submit look={look} aria-describedby={describedBy}>
         {children}
       </Submit>
-    </Form>
+    </PostForm>
   )
 }

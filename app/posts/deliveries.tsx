@@ -1,10 +1,11 @@
-import { Form, Link } from '@remix-run/react'
+import { Link } from '@remix-run/react'
 import { ArrowUpRight } from 'lucide-react'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import type { Delivery, Override, Post } from '../../jobs/ledger/post-view.ts'
 import { ChannelMark, networkName } from '../channels/channel-mark.tsx'
 import { Instant } from '../shell/instant.tsx'
 import { useMay } from '../shell/permissions.ts'
+import { PostForm } from '../shell/post-form.tsx'
 import { Submit } from '../ui/forms/button.tsx'
 import { controlClass } from '../ui/forms/field.tsx'
 import { Status } from './status.tsx'
@@ -121,14 +122,14 @@ function Review({ delivery: { channelId, network, error }, name }: { delivery: D
   const { write } = useMay()
   if (!write) return null
   return (
-    <Form method="post" aria-label={postStrings.review.label(name)} className="mt-4 space-y-3 sm:ml-12">
+    <PostForm aria-label={postStrings.review.label(name)} className="mt-4 space-y-3 sm:ml-12">
       <input type="hidden" name="channelId" value={channelId} />
       {error && neverSentCodes.includes(error.code) ? (
         <SendOrCancel />
       ) : (
         <WasItPublished channelId={channelId} network={network} />
       )}
-    </Form>
+    </PostForm>
   )
 }
 

@@ -1,8 +1,9 @@
-import { Form, useActionData } from '@remix-run/react'
+import { useActionData } from '@remix-run/react'
 import { CopyPlus } from 'lucide-react'
 import type { Post } from '../../jobs/ledger/post-view.ts'
 import { Instant } from '../shell/instant.tsx'
 import { useMay } from '../shell/permissions.ts'
+import { PostForm } from '../shell/post-form.tsx'
 import { Alert } from '../ui/alert.tsx'
 import { ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { Status } from './status.tsx'
@@ -45,7 +46,7 @@ function Actions({ post, isEditable }: { post: Post; isEditable: boolean }) {
   if (!write || isEditable) return null // the composer has buttons of its own
   const may = (...statuses: string[]) => post.deliveries.some(({ status }) => statuses.includes(status))
   return (
-    <Form method="post" className="flex flex-wrap gap-2">
+    <PostForm className="flex flex-wrap gap-2">
       {may('FAILED') ? (
         <Submit look="primary" name="intent" value="retry">
           {postStrings.retry}
@@ -62,7 +63,7 @@ function Actions({ post, isEditable }: { post: Post; isEditable: boolean }) {
           {postStrings.duplicate}
         </ButtonLink>
       ) : null}
-    </Form>
+    </PostForm>
   )
 }
 

@@ -9,6 +9,7 @@ import { AppMark } from '../developers/apps/app-mark.tsx'
 import { approvedAppStrings } from '../developers/apps/strings.tsx'
 import { Instant } from '../shell/instant.tsx'
 import { useMay } from '../shell/permissions.ts'
+import { PostForm } from '../shell/post-form.tsx'
 import { Button, ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { Tab } from '../ui/lists/tab.tsx'
 import { Notice } from '../ui/notice.tsx'
@@ -116,13 +117,13 @@ function Revocation({ of: { id, name, tokens } }: { of: ApprovedApp }) {
   return (
     <div className="mt-4">
       <Panel title={strings.title(name)} lead={strings.lead(tokens)}>
-        <Form method="post" className="flex flex-wrap gap-2">
+        <PostForm className="flex flex-wrap gap-2">
           <input type="hidden" name="id" value={id} />
           <Submit look="danger">{strings.revoke}</Submit>
           <ButtonLink to="/settings/approved-apps" look="quiet">
             {strings.keep}
           </ButtonLink>
-        </Form>
+        </PostForm>
       </Panel>
     </div>
   )

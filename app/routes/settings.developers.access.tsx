@@ -9,6 +9,7 @@ import { KeyForm, NewKeyShown } from '../developers/key-form.tsx'
 import { keyStrings } from '../developers/strings.tsx'
 import { Instant } from '../shell/instant.tsx'
 import { mayManage } from '../shell/permissions.ts'
+import { PostForm } from '../shell/post-form.tsx'
 import { Button, ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead, Panel } from '../ui/page.tsx'
@@ -138,14 +139,14 @@ function Revocation({ id, name }: { id: string; name: string }) {
   return (
     <div className="mt-4">
       <Panel title={strings.title(name)} lead={strings.lead}>
-        <Form method="post" className="flex gap-2">
+        <PostForm className="flex gap-2">
           <input type="hidden" name="intent" value="revoke" />
           <input type="hidden" name="id" value={id} />
           <Submit look="danger">{strings.revoke}</Submit>
           <ButtonLink to="/settings/developers/access" look="quiet">
             {strings.keep}
           </ButtonLink>
-        </Form>
+        </PostForm>
       </Panel>
     </div>
   )

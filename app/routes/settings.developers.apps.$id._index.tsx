@@ -1,6 +1,6 @@
 import { getFormProps, useForm } from '@conform-to/react'
 import { type ActionFunctionArgs, json, redirect } from '@remix-run/node'
-import { Form, useActionData } from '@remix-run/react'
+import { useActionData } from '@remix-run/react'
 import { ById } from '../../server/forms.ts'
 import { DeleteApp } from '../../server/oauth/forms.ts'
 import { answer, signedIn } from '../api.ts'
@@ -10,6 +10,7 @@ import { withUpload } from '../developers/apps/app-picture.ts'
 import { ChangedApp, RotatedSecret } from '../developers/apps/registration.ts'
 import { appStrings } from '../developers/apps/strings.tsx'
 import { Instant } from '../shell/instant.tsx'
+import { PostForm } from '../shell/post-form.tsx'
 import { Copyable } from '../ui/copy.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
 import { Submit } from '../ui/forms/button.tsx'
@@ -58,10 +59,10 @@ export default function AppPage() {
           <Said>{said ?? removed.said}</Said>
         </AppForm>
         {/* Its button is beside the picture, inside the form above: a form cannot contain another. */}
-        <Form method="post" id={RemovePicture}>
+        <PostForm id={RemovePicture}>
           <input type="hidden" name="intent" value="remove-picture" />
           <input type="hidden" name="id" value={app.id} />
-        </Form>
+        </PostForm>
       </Card>
       <Card title={credentials.title}>
         <div className="space-y-5">
@@ -105,7 +106,7 @@ function Rotation() {
   const { app } = useApp()
   const [form, fields] = useForm<{ id: string; overlap: string }>(useAnswer('rotate'))
   return (
-    <Form method="post" {...getFormProps(form)} className="space-y-3">
+    <PostForm {...getFormProps(form)} className="space-y-3">
       <FormErrors form={form} />
       <p className="text-sm text-muted">{strings.rotation}</p>
       <Overlap value="yes" says={strings.overlap} />
@@ -116,7 +117,7 @@ function Rotation() {
         <input type="hidden" name="id" value={app.id} />
         <Submit>{strings.rotate}</Submit>
       </div>
-    </Form>
+    </PostForm>
   )
 }
 
@@ -133,7 +134,7 @@ function Deletion() {
   const { app } = useApp()
   const [form, fields] = useForm<{ id: string; name: string }>(useAnswer('delete'))
   return (
-    <Form method="post" {...getFormProps(form)} autoComplete="off" className="max-w-md space-y-4">
+    <PostForm {...getFormProps(form)} autoComplete="off" className="max-w-md space-y-4">
       <FormErrors form={form} />
       <Field label={appStrings.deletion.confirm(app.name)} field={fields.name} required />
       <div>
@@ -141,6 +142,6 @@ function Deletion() {
         <input type="hidden" name="id" value={app.id} />
         <Submit look="danger">{appStrings.deletion.delete}</Submit>
       </div>
-    </Form>
+    </PostForm>
   )
 }

@@ -1,7 +1,7 @@
 import { type FieldMetadata, getFormProps, getTextareaProps, useForm } from '@conform-to/react'
-import { Form } from '@remix-run/react'
 import { type ReactNode, useState } from 'react'
 import type { App } from '../../../server/oauth/apps.ts'
+import { PostForm } from '../../shell/post-form.tsx'
 import { useAnswer } from '../../ui/forms/answer.ts'
 import { Submit } from '../../ui/forms/button.tsx'
 import { controlClass, Field, FieldErrors, FormErrors, Hint } from '../../ui/forms/field.tsx'
@@ -21,7 +21,7 @@ export function AppForm({ intent, app, children }: { intent: string; app?: App; 
   const known = app && { ...app, picture: '', redirectUris: app.redirectUris.join('\n') }
   const [form, fields] = useForm<Fields>({ ...useAnswer(intent), ...(known ? { defaultValue: known } : {}) })
   return (
-    <Form method="post" encType="multipart/form-data" {...getFormProps(form)} className="max-w-xl space-y-5">
+    <PostForm encType="multipart/form-data" {...getFormProps(form)} className="max-w-xl space-y-5">
       <FormErrors form={form} />
       <Field label={strings.name} field={fields.name} maxLength={100} hint={strings.nameHint} required />
       <TextField
@@ -38,7 +38,7 @@ export function AppForm({ intent, app, children }: { intent: string; app?: App; 
         {app ? <input type="hidden" name="id" value={app.id} /> : null}
         {children}
       </div>
-    </Form>
+    </PostForm>
   )
 }
 

@@ -2,6 +2,7 @@ import { getFormProps, useForm } from '@conform-to/react'
 import { Form } from '@remix-run/react'
 import type { ReactNode } from 'react'
 import { Instant } from '../../shell/instant.tsx'
+import { PostForm } from '../../shell/post-form.tsx'
 import { useAnswer } from '../../ui/forms/answer.ts'
 import { Button, ButtonLink, Submit } from '../../ui/forms/button.tsx'
 import { FormErrors, Said } from '../../ui/forms/field.tsx'
@@ -91,13 +92,13 @@ function ActionForm({ intent, name, look, children }: ActionFormProps) {
   const { said, ...answered } = useAnswer(intent)
   const [form] = useForm(answered)
   return (
-    <Form method="post" {...getFormProps(form)} className="flex flex-col items-start gap-2">
+    <PostForm {...getFormProps(form)} className="flex flex-col items-start gap-2">
       <FormErrors form={form} />
       <input type="hidden" name="intent" value={intent} />
       {children}
       <Submit look={look}>{name}</Submit>
       <Said>{said}</Said>
-    </Form>
+    </PostForm>
   )
 }
 

@@ -1,8 +1,9 @@
 import { type FieldMetadata, getFormProps, useForm } from '@conform-to/react'
-import { Form, Link } from '@remix-run/react'
+import { Link } from '@remix-run/react'
 import type { ReactNode } from 'react'
 import { eventTypes } from '../../../server/webhooks/forms.ts'
 import { eventWords } from '../../../server/words.ts'
+import { PostForm } from '../../shell/post-form.tsx'
 import { Copyable } from '../../ui/copy.tsx'
 import { useAnswer } from '../../ui/forms/answer.ts'
 import { Checkbox } from '../../ui/forms/checkbox.tsx'
@@ -18,7 +19,7 @@ export function WebhookForm({ intent, webhook, children }: { intent: string; web
   const defaultValue = webhook ?? { events: [...eventTypes] }
   const [form, fields] = useForm<Fields>({ ...useAnswer(intent), defaultValue })
   return (
-    <Form method="post" {...getFormProps(form)} className="space-y-5">
+    <PostForm {...getFormProps(form)} className="space-y-5">
       <input type="hidden" name="intent" value={intent} />
       <FormErrors form={form} />
       <Field
@@ -39,7 +40,7 @@ export function WebhookForm({ intent, webhook, children }: { intent: string; web
       />
       <EventChoice field={fields.events} />
       <div className="flex flex-wrap gap-2">{children}</div>
-    </Form>
+    </PostForm>
   )
 }
 

@@ -1,8 +1,8 @@
 import { useForm } from '@conform-to/react'
-import { Form } from '@remix-run/react'
 import { ChevronRight, CircleCheck, CircleX, Clock, LoaderCircle } from 'lucide-react'
 import type { WebhookDelivery } from '../../../server/webhooks/log.ts'
 import { Instant } from '../../shell/instant.tsx'
+import { PostForm } from '../../shell/post-form.tsx'
 import { useAnswer } from '../../ui/forms/answer.ts'
 import { Submit } from '../../ui/forms/button.tsx'
 import { FormErrors, Said } from '../../ui/forms/field.tsx'
@@ -69,11 +69,11 @@ function Delivery({ delivery }: { delivery: WebhookDelivery }) {
           </p>
         </div>
         {webhook.status === 'ACTIVE' ? (
-          <Form method="post" preventScrollReset>
+          <PostForm preventScrollReset>
             <input type="hidden" name="intent" value="resend" />
             <input type="hidden" name="deliveryId" value={id} />
             <Submit aria-describedby={`delivery-${id}`}>{strings.sendAgain}</Submit>
-          </Form>
+          </PostForm>
         ) : null}
       </div>
       {last ? <Reply of={last} isShort /> : null}
