@@ -1,9 +1,14 @@
 import { RemixBrowser } from '@remix-run/react'
 import { StrictMode, startTransition } from 'react'
 import { hydrateRoot } from 'react-dom/client'
+import { dropAllCopies } from './posts/working-copy/browser-copies.ts'
+import { noteEarlyTyping } from './posts/working-copy/early-typing.ts'
 import { noteFailedRequests } from './shell/request.tsx'
+import { beforeSignOut } from './shell/sign-out.ts'
 
+noteEarlyTyping()
 noteFailedRequests()
+beforeSignOut(dropAllCopies)
 startTransition(() => {
   hydrateRoot(
     document,

@@ -72,6 +72,11 @@ export const failures = {
     sentence: "This delivery isn't waiting for a decision.",
     cure: 'Only deliveries in NEEDS_REVIEW can be resolved.',
   },
+  post_exists: {
+    status: 'CONFLICT',
+    sentence: 'This post was already created, in another tab or with a second press.',
+    cure: null,
+  },
   media_in_use: {
     status: 'CONFLICT',
     sentence: "A post that isn't published yet, or may be sent again, uses this file.",

@@ -79,7 +79,8 @@ function isVisibleLine(value: string): boolean {
   return !breaksOut && /(?![\u115f\u1160\u2800\u3164\uffa0])[\p{L}\p{N}\p{P}\p{S}]/u.test(value)
 }
 
-const NoSuchId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+/** What a malformed id becomes. */
+export const NoSuchId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const Uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** An id, opaque to callers. A malformed one matches nothing. */

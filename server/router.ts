@@ -13,6 +13,7 @@ import { apps } from './oauth/apps.ts'
 import { authorize } from './oauth/authorize.ts'
 import { operations } from './operations/operations.ts'
 import { posts } from './posts/posts.ts'
+import { workingCopies } from './posts/working-copies.ts'
 import { webhooks } from './webhooks/webhooks.ts'
 
 export const appRouter = router({
@@ -29,6 +30,7 @@ export const appRouter = router({
   posts,
   requests,
   webhooks,
+  workingCopies,
 })
 
 type Definition = { type: 'query' | 'mutation'; inputs: z.ZodType[]; meta?: { scope?: Scope } }

@@ -11,6 +11,7 @@ import { useLivePosts } from '../posts/live.ts'
 import { PostHead } from '../posts/post-head.tsx'
 import { PostShown } from '../posts/post-shown.tsx'
 import { postStrings } from '../posts/strings.tsx'
+import { startOf } from '../posts/working-copy/start.ts'
 import { useMay } from '../shell/permissions.ts'
 import { Notice } from '../ui/notice.tsx'
 import { clockAt, nextHour } from '../ui/time-zone.ts'
@@ -28,11 +29,14 @@ export async function loader(args: LoaderFunctionArgs) {
     allChannels(api, 'DISCONNECTED'),
   ])
   const clock = post.date ? clockAt(post.date, member.timeZone) : nextHour(member.timeZone)
-  const start = { content: post.content, channelIds: post.channelIds, ...clock }
+  const untouched = { content: post.content, channelIds: post.channelIds, media, ...clock }
+  const begun = mayChange(post)
+    ? await startOf(api, { id: post.id, isNew: false, postVersion: post.version, untouched })
+    : null
   const done = new URL(args.request.url).searchParams.get('said') ?? ''
   const isStale = post.status === 'PUBLISHED' && done !== 'published' // the sentence is out of date
   const said = isStale ? null : (sentences[done] ?? null)
-  return json({ post, channels, gone, media, attempts: attempts.data, start, said })
+  return json({ post, channels, gone, media, attempts: attempts.data, untouched, begun, said })
 }
 
 const sentences: Record<string, string> = postStrings.done
@@ -70,11 +74,11 @@ async function decide(api: Api, id: string, intent: string, form: FormData): Pro
 }
 
 export default function ShowPost() {
-  const { post, channels, gone, media, attempts, start, said } = useLoaderData<typeof loader>()
+  const { post, channels, gone, media, attempts, untouched, begun, said } = useLoaderData<typeof loader>()
   const { write } = useMay()
   const { key } = useLocation() // the same sentence is announced again after the next press
   useLivePosts([post])
-  const isEditable = write && mayChange(post)
+  const isEditable = write && begun !== null
   // A disconnected channel stays a choice of the posts that wait for it.
   const choice = [...channels, ...gone.filter(({ id }) => post.channelIds.includes(id))]
   const waits = channels.some(({ id, status }) => status === 'PAUSED' && post.channelIds.includes(id))
@@ -87,7 +91,7 @@ export default function ShowPost() {
       <div className="space-y-6">
         {isQuiet && isEditable ? null : <Deliveries post={post} channels={[...channels, ...gone]} />}
         {isEditable ? (
-          <Composer key={post.id} post={post} channels={choice} media={media} start={start} />
+          <Composer key={post.id} post={post} channels={choice} untouched={untouched} {...begun} />
         ) : (
           <PostShown post={post} media={media} />
         )}

@@ -1,10 +1,14 @@
-import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
-import { useLoaderData } from '@remix-run/react'
+import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
+import { useLoaderData, useSearchParams } from '@remix-run/react'
+import { validate as isUuid, v7 as uuidv7 } from 'uuid'
 import type { Media } from '../../server/media/media.ts'
+import type { Api } from '../../server/router.ts'
 import { allChannels, formOf, shown, signedIn } from '../api.ts'
 import { compose } from '../posts/composer/compose.ts'
 import { Composer } from '../posts/composer/composer.tsx'
 import { composerStrings } from '../posts/composer/strings.tsx'
+import { startOf } from '../posts/working-copy/start.ts'
+import { Unfinished } from '../posts/working-copy/unfinished.tsx'
 import { useAccount } from '../shell/account.ts'
 import { useMay } from '../shell/permissions.ts'
 import { PageHead } from '../ui/page.tsx'
@@ -14,7 +18,9 @@ export const meta: MetaFunction = () => [{ title: composerStrings.pageTitle }]
 
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
-  const from = new URL(args.request.url).searchParams.get('from')
+  const query = new URL(args.request.url).searchParams
+  const [from, asked] = [query.get('from'), query.get('copy') ?? '']
+  const id = isUuid(asked) ? asked.toLowerCase() : uuidv7()
   const [channels, model, media] = await Promise.all([
     allChannels(api),
     from ? shown(api.posts.get({ id: from })) : null,
@@ -23,8 +29,17 @@ export async function loader(args: LoaderFunctionArgs) {
   // With one channel there is nothing to choose.
   const only = channels.length === 1 ? channels.map(({ id }) => id) : []
   const { content, channelIds } = model ?? { content: '', channelIds: only }
-  return json({ channels, media, start: { content, channelIds, ...nextHour(member.timeZone) } })
+  const untouched = { content, channelIds, media, ...nextHour(member.timeZone) }
+  const copy = { id, isNew: true, revision: 0, postVersion: null }
+  if (asked && (await shown(api.workingCopies.isSent({ id })))) throw redirect(`/posts/${id}`)
+  const [begun, unfinished] = await Promise.all([
+    startOf(api, { ...copy, untouched }),
+    asked ? noTexts : api.workingCopies.list(),
+  ])
+  return json({ channels, untouched, unfinished, ...begun })
 }
+
+const noTexts: Awaited<ReturnType<Api['workingCopies']['list']>> = []
 
 export async function action(args: ActionFunctionArgs) {
   const { api, member } = signedIn(args)
@@ -32,7 +47,8 @@ export async function action(args: ActionFunctionArgs) {
 }
 
 export default function NewPost() {
-  const { channels, media, start } = useLoaderData<typeof loader>()
+  const { channels, untouched, unfinished, copy, start } = useLoaderData<typeof loader>()
+  const [query] = useSearchParams()
   const { write } = useMay()
   const isSuspended = useAccount()?.isSuspended
   if (isSuspended) return <PageHead title={composerStrings.title} lead={composerStrings.suspended} />
@@ -40,7 +56,15 @@ export default function NewPost() {
   return (
     <>
       <PageHead title={composerStrings.title} />
-      <Composer post={null} channels={channels} media={media} start={start} />
+      <Unfinished texts={unfinished} />
+      <Composer
+        key={query.get('copy')}
+        post={null}
+        channels={channels}
+        copy={copy}
+        start={start}
+        untouched={untouched}
+      />
     </>
   )
 }

@@ -1,9 +1,10 @@
-import { Form, Link, useLocation, useNavigation } from '@remix-run/react'
+import { Form, Link, useLocation, useNavigation, useSubmit } from '@remix-run/react'
 import { Check, ChevronsUpDown, Gauge, LogOut, Megaphone, Send, Settings } from 'lucide-react'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Warning } from '../ui/warning.tsx'
 import { useAccount } from './account.ts'
 import { Logo } from './logo.tsx'
+import { endSession } from './sign-out.ts'
 import { shellStrings } from './strings.tsx'
 
 /** A route can ask for a page without navigation (`bare`), and for a wide one. */
@@ -179,10 +180,16 @@ function Navigation() {
 
 function SignOut() {
   const account = useAccount()
+  const submit = useSubmit()
   return (
     <Form
       method="post"
       action="/logout"
+      onSubmit={(event) => {
+        event.preventDefault()
+        const form = event.currentTarget
+        void endSession().then(() => submit(form))
+      }}
       className="ml-auto flex items-center gap-2 md:ml-0 md:border-t md:border-line md:pt-3"
     >
       <span className="hidden min-w-0 flex-1 px-2 md:block">

@@ -1,6 +1,19 @@
 import { sql } from 'drizzle-orm'
-import { check, index, integer, pgEnum, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core'
-import { organisation } from './accounts.ts'
+import {
+  boolean,
+  check,
+  foreignKey,
+  index,
+  integer,
+  jsonb,
+  pgEnum,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { memberships, organisation } from './accounts.ts'
 import { createdAt, id, instant } from './columns.ts'
 
 export const postType = pgEnum('post_type', ['schedule', 'now', 'draft'])
@@ -32,5 +45,36 @@ export const posts = pgTable(
     index('posts_updated').on(t.organisationId, t.status, t.updatedAt, t.id),
     index('posts_drafts_of').on(t.createdById, t.date, t.id).where(sql`told = 'DRAFT'`), // an app's, on no channel yet
     check('scheduled_has_date', sql`${t.type} = 'draft' or ${t.date} is not null`),
+  ],
+)
+
+// What a member has typed into the composer and not sent yet. Only this member sees it, and it changes no post.
+export const workingCopies = pgTable(
+  'working_copies',
+  {
+    id: uuid().notNull(), // of the post that it changes, or that it will become
+    organisationId: organisation(),
+    accountId: uuid().notNull(),
+    isNew: boolean().notNull(), // it will become a post
+    revision: integer().notNull(), // rises at each save, so that a second tab overwrites nothing
+    postVersion: integer(), // the post's version when the member began to type; null if it is new
+    content: text().notNull(),
+    channelIds: uuid().array().notNull(), // no foreign keys: a copy outlives a channel or a file
+    mediaIds: uuid().array().notNull(), // the sweep keeps these files
+    alts: jsonb().$type<Record<string, string>>().notNull(), // alt texts by media id
+    date: text().notNull(), // as in the form: half a date is kept too
+    time: text().notNull(),
+    createdAt: createdAt(),
+    updatedAt: createdAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.accountId, t.id] }),
+    foreignKey({
+      name: 'working_copies_membership',
+      columns: [t.organisationId, t.accountId],
+      foreignColumns: [memberships.organisationId, memberships.accountId],
+    }).onDelete('cascade'),
+    index('working_copies_newest').on(t.organisationId, t.accountId, t.updatedAt), // of new posts, for /posts/new
+    index('working_copies_media').using('gin', t.mediaIds), // may the sweep remove this file?
   ],
 )

@@ -8,6 +8,7 @@ import { connectFlows } from '../../db/schema/channels.ts'
 import { workerMinutes } from '../../db/schema/installation.ts'
 import { uploads } from '../../db/schema/media.ts'
 import { appSecrets, authorizationCodes, authorizationRequests } from '../../db/schema/oauth.ts'
+import { workingCopies } from '../../db/schema/posts.ts'
 import { events } from '../../db/schema/webhooks.ts'
 
 /** How often a worker process sweeps. */
@@ -30,6 +31,7 @@ const over: [PgTable, SQL][] = [
   [throttles, sql`o.expire < now()`],
   [uploads, sql`o.lease_until < now()`],
   [apiRequests, sql`o.at < now() - interval '7 days'`],
+  [workingCopies, sql`o.is_new = exists (select from posts p where p.id = o.id)`], // its post was just created, or deleted
   [sessions, sql`o.expires_at < now()`],
   [devices, sql`o.expires_at < now()`],
   [workerMinutes, sql`o.at < now() - interval '7 days'`],

@@ -32,7 +32,7 @@ export const account = router({
   signIn: open
     .input(SignIn)
     .mutation(async ({ ctx: { db, env, address, device = null }, input }): Promise<NewSession> => {
-      const { email, password } = input
+      const { email, password, organisationId } = input
       const known = await knownDevice(db, email, device)
       const person = await throttled(db, env.authRateLimit, { email, address, known }, async () => {
         const person = await accountByEmail(db, email)
@@ -41,7 +41,7 @@ export const account = router({
       if (!person) throw new Failure('wrong_password')
       return db.transaction(async (tx) => {
         await requireUnchanged(tx, person)
-        return startSession(tx, await firstMembership(tx, person), device)
+        return startSession(tx, await membershipFor(tx, person, organisationId), device)
       })
     }),
 
@@ -162,12 +162,13 @@ async function requireUnchanged(tx: Tx, { id, passwordHash }: { id: string; pass
   if (rows.length === 0) throw new Failure('wrong_password')
 }
 
-async function firstMembership(db: Tx, { id }: { id: string }): Promise<Membership> {
+// The one in `wanted` if there is one, else the first.
+async function membershipFor(db: Tx, { id }: { id: string }, wanted: string | undefined): Promise<Membership> {
   const [membership] = await db
     .select({ accountId: memberships.accountId, organisationId: memberships.organisationId })
     .from(memberships)
     .where(eq(memberships.accountId, id))
-    .orderBy(memberships.createdAt)
+    .orderBy(sql`${memberships.organisationId} = ${wanted ?? null} desc nulls last`, memberships.createdAt)
     .limit(1)
   if (!membership) throw new Failure('wrong_password', { detail: "This account doesn't belong to an organisation." })
   return membership

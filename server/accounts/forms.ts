@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { scopes } from '../access/scopes.ts'
-import { Instant, line, text } from '../forms.ts'
+import { Id, Instant, line, text } from '../forms.ts'
 
 const Email = z.string().trim().max(254).pipe(z.email('Must be an e-mail address.'))
 const Password = text(200).min(10, 'At least 10 characters.')
@@ -22,7 +22,12 @@ export const SignUp = z.strictObject({
   organisation: line(100),
   timeZone: TimeZone.optional(),
 })
-export const SignIn = z.strictObject({ email: Email, password: text(200).min(1, 'Required.') })
+/** `organisationId`: of a page that goes on after its session ended. The new session begins in it if the person is a member. */
+export const SignIn = z.strictObject({
+  email: Email,
+  password: text(200).min(1, 'Required.'),
+  organisationId: Id.optional(),
+})
 export const UpdateAccount = z.strictObject({
   name: line(100),
   email: Email,

@@ -16,7 +16,7 @@ import { ById } from '../forms.ts'
 import type * as answers from './answers.ts'
 import { waitForPlace, wakeFirst } from './fetch-line.ts'
 import { MediaError, typeOf, videoTypeOf } from './format.ts'
-import { ListMedia, MediaOfPost, UpdateMedia, UploadFile, UploadFromUrl } from './forms.ts'
+import { ListMedia, MediaOfPost, SomeMedia, UpdateMedia, UploadFile, UploadFromUrl } from './forms.ts'
 import { type Accepted, acceptImage } from './images.ts'
 import { bytesAtMost } from './limits.ts'
 import { beginUpload } from './uploads.ts'
@@ -83,6 +83,17 @@ export const media = router({
         .where(and(isVisible(actor), isSeen))
         .orderBy(postMedia.position)
       return rows.map((row) => showMedia(row, env.appUrl))
+    }),
+
+  /** The files with these ids in this order, for the composer. Those that the actor cannot see are left out. */
+  some: needs('media:read')
+    .input(SomeMedia)
+    .query(async ({ ctx: { db, env, actor }, input: { ids } }): Promise<Media[]> => {
+      const rows = await db
+        .select()
+        .from(mediaTable)
+        .where(and(isVisible(actor), sql`${mediaTable.id} = any(${sql.param(ids)}::uuid[])`))
+      return ids.flatMap((id) => rows.filter((row) => row.id === id)).map((row) => showMedia(row, env.appUrl))
     }),
 
   update: needs('media:write')

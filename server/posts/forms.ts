@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { cursor, Id, Instant, limit, text } from '../forms.ts'
+import { cursor, Id, Instant, limit, NoSuchId, text } from '../forms.ts'
 
 // From If-Match: the post must have one of these versions.
 const IfVersions = z.array(z.number().int()).optional()
@@ -82,3 +82,24 @@ export const Resolve = z.discriminatedUnion('outcome', [
   z.strictObject({ ...resolved, outcome: z.literal('cancelled') }),
 ])
 export const ListAttempts = z.strictObject({ id: Id, limit, cursor })
+
+const NewId = Id.refine((id) => id !== NoSuchId)
+
+const copied = {
+  revision: z.number().int().min(0),
+  postVersion: z.number().int().nullable(),
+  content: text(100_000),
+  channelIds: channelIds(0),
+  mediaIds: MediaIds,
+  alts: z.record(Id, text(1500)),
+  date: text(20),
+  time: text(20),
+}
+
+/** What is typed into the composer, half a date included. `revision`: of the copy that the page has; 0 for none. */
+export const SaveCopy = z.discriminatedUnion('isNew', [
+  z.strictObject({ isNew: z.literal(true), id: NewId, ...copied }),
+  z.strictObject({ isNew: z.literal(false), id: Id, ...copied }),
+])
+/** A new post, and the working copy that it was. */
+export const SubmitCopy = z.strictObject({ id: NewId, post: CreatePost })

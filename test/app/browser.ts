@@ -12,7 +12,7 @@ const places = [
   '/usr/bin/google-chrome',
   chromium.executablePath(),
 ]
-const executablePath = places.find((path) => existsSync(path))
+export const chromiumPath = places.find((path) => existsSync(path))
 
 // Quiet: it calls nobody but the site.
 const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
@@ -23,9 +23,9 @@ export const Password = 'correct horse battery'
 /** Skip the file's tests, by name, on a machine without a Chromium. False there. */
 export function withChromium(): boolean {
   beforeEach(({ skip }) => {
-    skip(!executablePath, 'no Chromium is found: install Debian’s package chromium')
+    skip(!chromiumPath, 'no Chromium is found: install Debian’s package chromium')
   })
-  return executablePath !== undefined
+  return chromiumPath !== undefined
 }
 
 /**
@@ -45,7 +45,10 @@ export async function browserSite({
   const baseUrl = hosts === 'two' ? `http://127.0.0.1:${site.port}` : site.appUrl
   site.env.BASE_URL = baseUrl
   const processes = await Promise.all([startWeb(site), startWorker(site)])
-  const browser = await chromium.launch({ ...(executablePath ? { executablePath } : {}), args: [...args, ...quiet] })
+  const browser = await chromium.launch({
+    ...(chromiumPath ? { executablePath: chromiumPath } : {}),
+    args: [...args, ...quiet],
+  })
   const complaints: string[] = []
   return {
     ...{ db: database.db, site, baseUrl, browser },

@@ -3,16 +3,7 @@ import type { Post } from '../../../jobs/ledger/post-view.ts'
 import type { Api } from '../../../server/router.ts'
 import { type Problem, problemOf } from '../../api.ts'
 import { clockAt, instantOf } from '../../ui/time-zone.ts'
-
-/** What a person typed into the composer, as its form carries it. */
-export type Typed = {
-  content: string
-  channelIds: string[]
-  mediaIds: string[]
-  alts: Record<string, string> // by media id
-  date: string // yyyy-mm-dd, or empty
-  time: string // hh:mm, or empty
-}
+import { type Typed, typedIn } from './typed.ts'
 
 /** What the composer shows after a refusal: the form again with its problems, by the name of the field that each belongs to. */
 export type Composed = { intent: 'compose'; problems: Record<string, string[]>; typed: Typed }
@@ -27,32 +18,16 @@ export async function compose(api: Api, form: FormData, zone: string, post: Post
   try {
     for (const [id, alt] of Object.entries(typed.alts)) await api.media.update({ id, alt })
     if (!post) {
-      const made = await api.posts.create(wanted(intent, typed, zone) as Parameters<Api['posts']['create']>[0])
+      const created = wanted(intent, typed, zone) as Parameters<Api['posts']['create']>[0]
+      const made = await api.workingCopies.create({ id: String(form.get('copy')), post: created })
       return redirect(`/posts/${made.id}?said=${intent}`)
     }
-    await api.posts.update(change(intent, typed, zone, post, form))
+    await api.workingCopies.update(change(intent, typed, zone, post, form))
     return redirect(`/posts/${post.id}?said=${intent}`)
   } catch (error) {
     const problem = problemOf(error)
     const answer: Composed = { intent: 'compose', typed, problems: besideParts(typed, problem) }
     return json(answer, problem.status)
-  }
-}
-
-const MoreThanAnyList = 51 // the procedure refuses what is too long
-
-function typedIn(form: FormData): Typed {
-  const text = (name: string) => String(form.get(name) ?? '').replaceAll('\r\n', '\n') // forms send CRLF
-  const all = (name: string) => form.getAll(name).slice(0, MoreThanAnyList).map(String)
-  const mediaIds = all('mediaIds')
-  const alts = Object.fromEntries(mediaIds.map((id) => [id, text(`alt.${id}`)]))
-  return {
-    content: text('content'),
-    channelIds: all('channelIds'),
-    mediaIds,
-    alts,
-    date: text('date'),
-    time: text('time'),
   }
 }
 

@@ -1,58 +1,121 @@
-import { Form, useActionData } from '@remix-run/react'
-import { useEffect, useRef, useState } from 'react'
+import { Form, useActionData, useNavigation, useSubmit } from '@remix-run/react'
+import { type FormEvent, useEffect, useMemo, useRef, useState } from 'react'
 import type { Channel } from '../../../jobs/ledger/channel-view.ts'
 import type { Post } from '../../../jobs/ledger/post-view.ts'
 import { Submit } from '../../ui/forms/button.tsx'
 import { controlClass, FieldErrors } from '../../ui/forms/field.tsx'
+import type { CopyStart } from '../working-copy/autosave.ts'
+import { type Fields, fieldsOf } from '../working-copy/fields.ts'
+import { CopyNotices } from '../working-copy/notices.tsx'
+import { SaveStatus } from '../working-copy/save-status.tsx'
+import { type Saving, useBrowserEffect, useWorkingCopy } from '../working-copy/use-working-copy.ts'
 import { ChannelChoice } from './channel-choice.tsx'
 import type { Composed } from './compose.ts'
 import { Counters } from './counters.tsx'
 import { When } from './date-time-fields.tsx'
 import { MediaChoice } from './media-choice.tsx'
 import { composerStrings } from './strings.tsx'
-import { type Picked, useUploads } from './uploads.ts'
+import { useUploads } from './uploads.ts'
 
-type Start = { content: string; channelIds: string[]; date: string; time: string }
-
-/** Where a post is written and changed. `post` is null for a new one, `start` what its fields hold at first. */
-export function Composer({
-  post,
-  channels,
-  media,
-  start,
-}: {
-  post: Post | null
+type ComposerProps = {
+  post: Post | null // null for a new one
   channels: Channel[]
-  media: Picked[]
-  start: Start
-}) {
+  copy: CopyStart
+  start: Fields // what the form holds at first
+  untouched: Fields // the same without the copy
+}
+
+/** Where a post is written and changed. What is typed is saved while it is typed. */
+export function Composer({ post, channels, copy, start, untouched }: ComposerProps) {
   const answered = useComposed()
-  const first = answered?.typed ?? start
-  const [text, setText] = useState(first.content)
-  const [chosen, setChosen] = useState(first.channelIds)
-  const uploads = useUploads(media)
-  const problems = answered?.problems ?? {}
   const form = useFirstProblem(answered)
-  const going = channels.filter(({ id }) => chosen.includes(id))
+  const { fields, set, uploads, replace } = useFields(answered ? fieldsOf(answered.typed, start.media) : start)
+  const saving = useWorkingCopy({ form, copy, fields, untouched, replace })
+  const send = useSending(saving, post)
+  const problems = answered?.problems ?? {}
+  const going = channels.filter(({ id }) => fields.channelIds.includes(id))
+  const version = saving.current.postVersion ?? post?.version
   return (
-    <Form ref={form} method="post" noValidate className="rounded-2xl border border-line bg-panel shadow-sm">
-      {post ? <input type="hidden" name="version" value={post.version} /> : null}
-      <div className="space-y-6 p-5 sm:p-6">
-        <WholeProblems problems={problems['']} />
-        <ChannelChoice channels={channels} chosen={chosen} onChoose={setChosen} problems={problems} />
-        <TextField
-          text={text}
-          onChange={setText}
-          onPasteFiles={(files) => void uploads.add(files)}
-          channels={going}
-          problems={problems.content}
-        />
-        <MediaChoice uploads={uploads} channels={going} problems={problems} />
-        <When start={first} problems={problems} />
-      </div>
-      <Buttons post={post} isWaiting={uploads.coming > 0} />
-    </Form>
+    <>
+      <CopyNotices post={post} saving={saving} untouched={untouched} replace={replace} />
+      <Form
+        ref={form}
+        method="post"
+        onSubmit={send}
+        noValidate
+        autoComplete="off" // or a reload brings back what this tab had, over a newer text of another tab
+        className="rounded-2xl border border-line bg-panel shadow-sm"
+      >
+        <input type="hidden" name="forOrganisation" value={saving.organisationId} />
+        <input type="hidden" name="copy" value={saving.current.id} />
+        {version ? <input type="hidden" name="version" value={version} /> : null}
+        <div className="space-y-6 p-5 sm:p-6">
+          <WholeProblems problems={problems['']} />
+          <ChannelChoice
+            channels={channels}
+            chosen={fields.channelIds}
+            onChoose={(channelIds) => set({ channelIds })}
+            problems={problems}
+          />
+          <TextField
+            text={fields.content}
+            onChange={(content) => set({ content })}
+            onPasteFiles={(files) => void uploads.add(files)}
+            channels={going}
+            problems={problems.content}
+          />
+          <MediaChoice uploads={uploads} channels={going} problems={problems} />
+          <When date={fields.date} time={fields.time} onChange={set} problems={problems} />
+        </div>
+        <Buttons post={post} isWaiting={uploads.coming > 0} />
+      </Form>
+      <SaveStatus state={saving.state} />
+    </>
   )
+}
+
+type Written = Omit<Fields, 'media'>
+
+function useFields(first: Fields) {
+  const { media, ...start } = first
+  const [written, setWritten] = useState<Written>(start)
+  const uploads = useUploads(media)
+  const fields = useMemo(() => ({ ...written, media: uploads.media }), [written, uploads.media])
+  const set = (change: Partial<Written>) => setWritten((before) => ({ ...before, ...change }))
+  const replace = ({ media, ...written }: Fields) => {
+    setWritten(written)
+    uploads.replace(media)
+  }
+  return { fields, set, uploads, replace }
+}
+
+// A form is sent once its copy is saved: after that, whatever happens to the request, nothing is lost.
+function useSending(saving: Saving, post: Post | null): (event: FormEvent) => void {
+  const submit = useSubmit()
+  const { state } = useNavigation()
+  const isRefused = useActionData() !== undefined
+  const isSending = useRef(false)
+
+  useBrowserEffect(() => {
+    if (state !== 'idle' || !isSending.current) return
+    isSending.current = false
+    saving.goOn(isRefused ? {} : { revision: 0, postVersion: post?.version ?? null })
+  }, [state])
+
+  return (event) => {
+    const button = (event.nativeEvent as SubmitEvent).submitter as HTMLButtonElement
+    const isAgain = isSending.current
+    isSending.current = true
+    if (button.value === 'cancel') return saving.pause()
+    event.preventDefault()
+    if (isAgain) return
+    void saving.flush().then(({ is }) => {
+      isSending.current = is === 'saved'
+      if (is !== 'saved') return
+      saving.pause()
+      submit(button)
+    })
+  }
 }
 
 type TextProps = {

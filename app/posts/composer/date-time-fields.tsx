@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { useZone } from '../../shell/account.ts'
 import { controlClass, FieldErrors } from '../../ui/forms/field.tsx'
 import { clockAt, instantOf, offsetAt } from '../../ui/time-zone.ts'
@@ -6,22 +5,33 @@ import { composerStrings } from './strings.tsx'
 
 const strings = composerStrings.date
 
-/** Date and time in the person's time zone, with the name of that zone. */
-export function When({
-  start,
-  problems,
-}: {
-  start: { date: string; time: string }
+type WhenProps = {
+  date: string
+  time: string
+  onChange: (change: { date: string } | { time: string }) => void
   problems: Record<string, string[]>
-}) {
+}
+
+/** Date and time in the person's time zone, with the name of that zone. */
+export function When({ date, time, onChange, problems }: WhenProps) {
   const zone = useZone()
-  const [date, setDate] = useState(start.date)
-  const [time, setTime] = useState(start.time)
   return (
     <div>
       <div className="grid grid-cols-2 gap-3 sm:max-w-sm">
-        <Part label={strings.date} name="date" value={date} onChange={setDate} problems={problems.date} />
-        <Part label={strings.time} name="time" value={time} onChange={setTime} problems={problems.time} />
+        <Part
+          label={strings.date}
+          name="date"
+          value={date}
+          onChange={(date) => onChange({ date })}
+          problems={problems.date}
+        />
+        <Part
+          label={strings.time}
+          name="time"
+          value={time}
+          onChange={(time) => onChange({ time })}
+          problems={problems.time}
+        />
       </div>
       <p id="when-zone" className="mt-1.5 text-sm text-muted">
         {zoneHint(date, time, zone)}

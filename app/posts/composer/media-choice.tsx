@@ -16,7 +16,7 @@ type ChoiceProps = { uploads: Uploads; channels: Channel[]; problems: Problems }
 
 /** The files of the post with their alt texts, and a button that adds files of the types that one of its `channels` accepts. */
 export function MediaChoice({ uploads, channels, problems }: ChoiceProps) {
-  const { media, coming, refused, add, remove } = uploads
+  const { media, coming, refused, add, remove, setAlt } = uploads
   const picker = useRef<HTMLInputElement>(null)
   const drop = (id: string) => {
     remove(id)
@@ -25,7 +25,14 @@ export function MediaChoice({ uploads, channels, problems }: ChoiceProps) {
   return (
     <div className="space-y-3">
       {media.map((one, index) => (
-        <MediaField key={one.id} file={one} no={index + 1} onRemove={() => drop(one.id)} problems={problems[one.id]} />
+        <MediaField
+          key={one.id}
+          file={one}
+          no={index + 1}
+          onDescribe={(alt) => setAlt(one.id, alt)}
+          onRemove={() => drop(one.id)}
+          problems={problems[one.id]}
+        />
       ))}
       <FieldErrors id="media-problems" errors={problems.mediaIds} />
       <AddMedia picker={picker} isUploading={coming > 0} channels={channels} onPick={(files) => void add(files)} />
@@ -95,9 +102,15 @@ function typesOn(channels: Channel[]): string[] {
   return OurTypes.filter((type) => channels.some(({ limits }) => limits.mediaTypes.includes(type)))
 }
 
-type MediaFieldProps = { file: Picked; no: number; onRemove: () => void; problems: string[] | undefined }
+type MediaFieldProps = {
+  file: Picked
+  no: number
+  onDescribe: (alt: string) => void
+  onRemove: () => void
+  problems: string[] | undefined
+}
 
-function MediaField({ file, no, onRemove, problems }: MediaFieldProps) {
+function MediaField({ file, no, onDescribe, onRemove, problems }: MediaFieldProps) {
   const { id, kind, url, thumbnailUrl, alt } = file
   const isVideo = kind === 'video'
   const name = isVideo ? strings.video(no) : strings.image(no)
@@ -117,7 +130,8 @@ function MediaField({ file, no, onRemove, problems }: MediaFieldProps) {
           <input
             id={`alt-${id}`}
             name={`alt.${id}`}
-            defaultValue={alt}
+            value={alt}
+            onChange={(event) => onDescribe(event.currentTarget.value)}
             maxLength={1500}
             aria-invalid={problems ? true : undefined}
             aria-describedby={`problems-${id}`}

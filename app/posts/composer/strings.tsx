@@ -7,6 +7,41 @@ export const composerStrings = {
   suspended: "You can't create posts while your organisation is suspended.",
   notAllowed: 'Your role lets you view posts, but not write them.',
 
+  saving: {
+    saving: 'Saving…',
+    saved: 'Your text is saved.',
+    keptHere: "We can't save your text on the server now. It is kept in this browser, and we go on trying.",
+    notKept: "We can't save your text. Copy it before you leave this page.",
+  },
+  copy: {
+    restored: 'This is your unfinished text.',
+    discard: 'Discard it',
+    signedOut: 'Sign in again',
+    signedOutLead: 'You were signed out. Your text is kept on this page. Sign in to go on.',
+    unreachable: "We can't reach the server. Try again.",
+    wrongOrganisation: (name: string) =>
+      `You now work for another organisation in another tab. This text belongs to ${name}, and it is kept in this browser.`,
+    goBack: (name: string) => `Go back to ${name}`,
+    thatOrganisation: 'the other organisation',
+    sent: 'This post was already created in another tab.',
+    showPost: 'Show the post',
+    asAnother: 'Make another post of this text',
+    otherText: 'There is another text of this post, from another tab or from before. Choose one.',
+    postChanged: 'This post was changed while you wrote. This is its text now:',
+    keepMine: 'Keep the text in the form',
+    useOther: 'Use this text',
+    empty: 'No text',
+    files: (count: number) => (count === 1 ? '1 file' : `${count} files`),
+  },
+  unfinished: {
+    title: 'Unfinished texts',
+    goOn: 'Go on',
+    goOnWith: (text: string) => `Go on: ${text}`,
+    discard: 'Discard',
+    discardThe: (text: string) => `Discard: ${text}`,
+    noText: 'Without text',
+  },
+
   channels: {
     label: 'Channels',
     none: (connect: ReactNode) => <>No channels yet. {connect} to schedule posts. You can save a draft without one.</>,

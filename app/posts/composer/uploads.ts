@@ -23,7 +23,9 @@ export function useUploads(initial: Picked[]) {
   }
 
   const remove = (id: string) => setMedia((before) => before.filter((one) => one.id !== id))
-  return { media, coming, refused, add, remove }
+  const setAlt = (id: string, alt: string) =>
+    setMedia((before) => before.map((one) => (one.id === id ? { ...one, alt } : one)))
+  return { media, coming, refused, add, remove, setAlt, replace: setMedia }
 }
 
 type Answer = { media: Media; problem?: never } | { media?: never; problem: string }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { access, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +12,7 @@ import { feedItems } from '../../../db/schema/feeds.ts'
 import { deliveries } from '../../../db/schema/ledger.ts'
 import { media, postMedia } from '../../../db/schema/media.ts'
 import { apps } from '../../../db/schema/oauth.ts'
+import { workingCopies } from '../../../db/schema/posts.ts'
 import { sweepMedia } from '../../../jobs/sweep/media.ts'
 import { aChannel, aDelivery, anOrganisation } from '../../builders.ts'
 import { testDatabase } from '../../postgres/database.ts'
@@ -21,6 +22,7 @@ let database: Awaited<ReturnType<typeof testDatabase>>
 let dataDir: string
 let files: Files
 let organisationId: string
+let accountId: string
 let channelId: string
 beforeAll(async () => {
   database = await testDatabase()
@@ -28,7 +30,7 @@ beforeAll(async () => {
   files = localFiles(dataDir)
 })
 beforeEach(async () => {
-  ;({ organisationId } = await anOrganisation(database.db))
+  ;({ organisationId, accountId } = await anOrganisation(database.db))
   channelId = await aChannel(database.db, randomBytes(32), { organisationId, network: 'feed' })
 })
 afterAll(async () => {
@@ -101,6 +103,17 @@ test('a week-old media that no post uses is deleted with its files; younger and 
   expect([await rowsOf(old.id), await isThere(old.fileKey), await isThere(old.thumbnailKey)]).toEqual([0, false, false])
   for (const { id, fileKey, thumbnailKey } of [young, posted, overridden])
     expect([await rowsOf(id), await isThere(fileKey), await isThere(thumbnailKey)]).toEqual([1, true, true])
+})
+
+test('a file of a text that somebody has not sent yet stays', async () => {
+  const used = await aMedia(8)
+  const copy = { id: randomUUID(), isNew: true, revision: 1, content: '', channelIds: [], mediaIds: [used.id] }
+  await database.db.insert(workingCopies).values({ organisationId, accountId, ...copy, alts: {}, date: '', time: '' })
+
+  await sweepAll()
+
+  expect(await rowsOf(used.id)).toBe(1)
+  expect(await isThere(used.fileKey)).toBe(true)
 })
 
 test('a file stays while another row uses it', async () => {

@@ -40,6 +40,10 @@ const read = { may: 'viewer', key: true, missing: 'not_found' } as const
 const write = { may: 'editor', key: true, missing: 'not_found' } as const
 const hook = { may: 'admin', key: true, missing: 'not_found' } as const
 const text = { content: 'x' }
+const aCopy = {
+  ...{ isNew: false, revision: 0, postVersion: 1, ...text },
+  ...{ channelIds: [], mediaIds: [], alts: {}, date: '', time: '' },
+}
 const anApp = { name: 'x', redirectUris: ['https://x.example/back'] }
 
 const cases: Record<string, Case> = {
@@ -99,6 +103,7 @@ const cases: Record<string, Case> = {
   },
   'media.list': { may: 'viewer', key: true, with: () => ({}) },
   'media.get': { ...read, with: (t) => ({ id: t.mediaId }) },
+  'media.some': { ...read, with: (t) => ({ ids: [t.mediaId] }), missing: 'done' },
   'media.ofPost': { ...read, with: (t) => ({ postId: t.postId }), missing: 'done' },
   'media.remove': { ...write, with: (t) => ({ id: t.mediaId }) },
   'media.update': { ...write, with: (t) => ({ id: t.mediaId, alt: 'x' }) },
@@ -124,6 +129,22 @@ const cases: Record<string, Case> = {
     ...{ ...write, own: 'nothing_to_resolve' },
     with: (t) => ({ id: t.postId, channelId: t.channelId, outcome: 'not_published' }),
   },
+  'workingCopies.get': { may: 'viewer', with: (t) => ({ id: t.postId }), missing: 'done' },
+  'workingCopies.isSent': { may: 'viewer', with: (t) => ({ id: t.postId }), missing: 'done' },
+  'workingCopies.list': { may: 'viewer' },
+  'workingCopies.save': {
+    ...{ may: 'editor', missing: 'not_found' },
+    with: (t) => ({ ...aCopy, id: t.postId }),
+  },
+  'workingCopies.discard': { may: 'editor', with: (t) => ({ id: t.postId }), missing: 'done' },
+  'workingCopies.create': {
+    ...{ may: 'editor', missing: 'unprocessable' },
+    with: (t) => ({
+      id: uuidv7(),
+      post: { ...text, type: 'now', channelIds: [t.channelId], mediaIds: [t.mediaId] },
+    }),
+  },
+  'workingCopies.update': { may: 'editor', with: (t) => ({ ...text, id: t.postId }), missing: 'not_found' },
   'webhooks.list': { ...hook, missing: 'done', with: () => ({}) },
   'webhooks.get': { ...hook, with: (t) => ({ id: t.webhookId }) },
   'webhooks.create': { ...hook, with: () => ({ url: 'https://hooks.example/', events: ['post.failed'] }) },

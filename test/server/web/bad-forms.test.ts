@@ -30,6 +30,7 @@ const NoPost = '01890000-0000-7000-8000-000000000000'
 
 const pages = [
   '/login',
+  '/sign-in-again',
   '/signup',
   '/organisation',
   '/settings/account',
@@ -38,6 +39,7 @@ const pages = [
   '/settings/approved-apps',
   '/channels',
   '/posts/new',
+  '/posts/working-copy',
   `/posts/${NoPost}`,
   '/oauth/authorize',
 ]

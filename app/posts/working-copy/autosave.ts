@@ -1,0 +1,200 @@
+import type { Copy } from '../../../server/posts/working-copies.ts'
+import { isSame, type Typed } from '../composer/typed.ts'
+import type { Picked } from '../composer/uploads.ts'
+import { type BrowserCopy, type CopyKey, dropCopy, keepCopy } from './browser-copies.ts'
+
+const SaveAfterMs = 1000 // of typing
+const TryAgainMs = 3000
+const KeepaliveBytes = 60_000 // browsers refuse more for a request that outlives its page
+
+/**
+ * `away`: the server cannot be reached, or refuses the text. `isKept` says whether this browser has it. `elsewhere`:
+ * another tab saved this copy. `sent`: another tab sent it; `nextId` is free for another post.
+ */
+export type SaveState =
+  | { is: 'idle' | 'saving' | 'saved' | 'signed-out' | 'wrong-organisation' }
+  | { is: 'sent'; nextId: string }
+  | { is: 'away'; isKept: boolean }
+  | { is: 'elsewhere'; copy: Copy; media: Picked[] }
+
+/** What the server answers to a save (app/routes/posts.working-copy.ts). */
+export type SaveAnswer =
+  | { revision: number }
+  | { elsewhere: Copy | null; media: Picked[] }
+  | { sent: string } // an id for another new post
+  | { refused: 'signed-out' | 'wrong-organisation' | 'invalid' }
+
+/** Which copy a page writes. `revision` 0: the server has none yet. */
+export type CopyStart = { id: string; isNew: boolean; revision: number; postVersion: number | null }
+
+type Written = { typed: Typed; media: Picked[] }
+
+/** `read` reads the form, `untouched` is what it holds without the copy, and `onState` hears of each change of the state. */
+type Form = { read: () => Written; untouched: () => Typed; onState: (state: SaveState) => void }
+
+/** Saves what is typed: at once in this browser, within a second on the server, one save at a time. */
+export class Autosave {
+  private readonly key: CopyKey
+  private readonly form: Form
+  private start: CopyStart
+  private timer: ReturnType<typeof setTimeout> | null = null
+  private running: Promise<SaveState> | null = null
+  private state: SaveState = { is: 'idle' }
+  private sent: Typed | null // the last text that we tried to save
+  private isDirty = false
+  private isPaused = false
+
+  /** `sent`: the text that a page before this one may have saved. */
+  constructor(owner: Omit<CopyKey, 'id'>, start: CopyStart, form: Form, sent: Typed | null) {
+    this.sent = sent
+    this.key = { ...owner, id: start.id }
+    this.start = start
+    this.form = form
+  }
+
+  /** Of the copy that is written now. */
+  get id(): string {
+    return this.key.id
+  }
+
+  /** The form changed. */
+  changed(): void {
+    if (this.isPaused) return
+    this.isDirty = !this.isUntouched()
+    if (!this.isDirty) {
+      dropCopy(this.key)
+      return
+    }
+    this.keep()
+    const waitsForPerson = ['elsewhere', 'sent', 'wrong-organisation', 'signed-out'].includes(this.state.is)
+    if (!waitsForPerson) this.saveIn(SaveAfterMs)
+  }
+
+  /** Save now, before the form is sent. Returns how that ended. */
+  async flush(): Promise<SaveState> {
+    this.clearTimer()
+    await this.running
+    return this.save()
+  }
+
+  /** Save what is unsaved, before the session ends. */
+  async settle(): Promise<void> {
+    if (this.isDirty && !this.isPaused) await this.flush()
+    this.pause()
+  }
+
+  /** The form is being sent: what is typed from now on belongs to nothing, until `goOn` or `restart`. */
+  pause(): void {
+    this.isPaused = true
+    this.clearTimer()
+  }
+
+  /** Go on after the person has decided: with `change`d facts about the copy, or as another copy. */
+  goOn(change: Partial<CopyStart> = {}): void {
+    if (change.id && change.id !== this.key.id) dropCopy(this.key)
+    this.restart({ ...this.start, ...change })
+    this.changed()
+  }
+
+  /** The copy is now `start`, and what was unsaved is not wanted. */
+  restart(start: CopyStart): void {
+    this.clearTimer()
+    if (start.id === this.key.id) dropCopy(this.key)
+    this.start = start
+    this.key.id = start.id
+    this.isDirty = false
+    this.isPaused = false
+    this.tell({ is: 'idle' })
+  }
+
+  /** The page is left: one last save that outlives it. */
+  leave(): void {
+    this.clearTimer()
+    if (!this.isDirty || this.isPaused) return
+    const written = this.form.read()
+    this.sent = written.typed
+    const body = this.bodyOf(written)
+    if (body.toString().length < KeepaliveBytes) void send(body, true).catch(() => {})
+  }
+
+  private isUntouched(): boolean {
+    return this.start.revision === 0 && isSame(this.form.read().typed, this.form.untouched())
+  }
+
+  private saveIn(ms: number): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = null
+      if (this.isDirty && !this.isPaused) void this.flush()
+    }, ms)
+  }
+
+  private clearTimer(): void {
+    if (this.timer) clearTimeout(this.timer)
+    this.timer = null
+  }
+
+  private save(): Promise<SaveState> {
+    this.running = this.saveOnce().finally(() => {
+      this.running = null
+    })
+    return this.running
+  }
+
+  private async saveOnce(): Promise<SaveState> {
+    const written = this.form.read()
+    const before = this.sent
+    this.sent = written.typed
+    this.isDirty = false
+    this.tell({ is: 'saving' })
+    const answer = await send(this.bodyOf(written), false).catch(() => null)
+    if (answer && 'revision' in answer) return this.saved(answer.revision)
+    const copy = answer && 'elsewhere' in answer ? answer.elsewhere : null
+    if (copy && isSame(copy, written.typed)) return this.saved(copy.revision)
+    this.isDirty = true
+    if (copy && before && isSame(copy, before)) return this.saveOn(copy.revision)
+    if (answer && 'elsewhere' in answer && copy) return this.tell({ is: 'elsewhere', copy, media: answer.media })
+    if (answer && 'sent' in answer) return this.tell({ is: 'sent', nextId: answer.sent })
+    if (answer && 'refused' in answer && answer.refused !== 'invalid') return this.tell({ is: answer.refused })
+    if (!answer) this.saveIn(TryAgainMs)
+    return this.tell({ is: 'away', isKept: this.keep() })
+  }
+
+  // The server has a save of ours whose answer we did not hear: no other tab wrote.
+  private saveOn(revision: number): Promise<SaveState> {
+    this.start = { ...this.start, revision }
+    return this.saveOnce()
+  }
+
+  private saved(revision: number): SaveState {
+    this.start = { ...this.start, revision }
+    if (this.isDirty) {
+      this.keep() // typed meanwhile, on the new revision
+      this.saveIn(SaveAfterMs)
+    } else dropCopy(this.key)
+    return this.tell({ is: 'saved' })
+  }
+
+  private keep(): boolean {
+    const { isNew, revision, postVersion } = this.start
+    const copy: BrowserCopy = { isNew, revision, postVersion, ...this.form.read(), at: Date.now() }
+    return keepCopy(this.key, copy)
+  }
+
+  private bodyOf({ typed }: Written): URLSearchParams {
+    const copy = JSON.stringify({ ...this.start, ...typed })
+    return new URLSearchParams({ forOrganisation: this.key.organisationId, copy })
+  }
+
+  private tell(state: SaveState): SaveState {
+    this.state = state
+    this.form.onState(state)
+    return state
+  }
+}
+
+// Throws when the server cannot be reached, or answers with anything but its own word.
+async function send(body: URLSearchParams, keepalive: boolean): Promise<SaveAnswer> {
+  const answer = await fetch('/posts/working-copy', { method: 'POST', body, keepalive })
+  if (answer.status >= 500 || !answer.headers.get('content-type')?.includes('json')) throw new Error('not saved')
+  return answer.json()
+}

@@ -1,0 +1,154 @@
+import { sql } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createLog } from '../../../db/log.ts'
+import { sweep } from '../../../jobs/sweep/rows.ts'
+import type { Api } from '../../../server/router.ts'
+import { aHouse, type House, newThings } from '../house.ts'
+import { apiAs, failureOf, openWeb, type Web } from '../web.ts'
+
+let w: Web
+let house: House
+let api: Api
+let channelId: string
+beforeAll(async () => {
+  w = await openWeb()
+  house = await aHouse(w)
+  api = apiAs(w.installation, house.member)
+  channelId = await w.channel(house.organisationId)
+})
+afterAll(() => w.end())
+
+const typed = (content: string) => ({
+  content,
+  channelIds: [channelId],
+  mediaIds: [],
+  alts: {},
+  date: '2031-02-0', // half of one
+  time: '',
+})
+const aNewCopy = () => ({ id: uuidv7(), isNew: true, revision: 0, postVersion: null })
+
+test('each save has a revision, and one that was typed on an older revision overwrites nothing', async () => {
+  const copy = aNewCopy()
+  expect(await api.workingCopies.save({ ...copy, ...typed('a') })).toBe(1)
+  expect(await api.workingCopies.save({ ...copy, ...typed('ab'), revision: 1 })).toBe(2)
+
+  expect(await api.workingCopies.save({ ...copy, ...typed('of another tab'), revision: 1 })).toBe(null)
+
+  expect(await api.workingCopies.get({ id: copy.id })).toMatchObject({ ...typed('ab'), revision: 2, isNew: true })
+})
+
+test('a copy is its writer’s alone, and in the organisation where it was written', async () => {
+  const copy = aNewCopy()
+  await api.workingCopies.save({ ...copy, ...typed('mine') })
+  const theirs = await aHouse(w)
+  const colleague = { ...theirs.member, organisationId: house.organisationId }
+  const elsewhere = { ...house.member, organisationId: theirs.organisationId }
+  for (const other of [theirs.member, colleague, elsewhere]) {
+    const { workingCopies } = apiAs(w.installation, other)
+    expect(await workingCopies.get({ id: copy.id })).toBe(null)
+    await workingCopies.discard({ id: copy.id })
+  }
+
+  expect(await apiAs(w.installation, elsewhere).workingCopies.save({ ...copy, ...typed('not mine') })).toBe(null)
+  expect(await api.workingCopies.get({ id: copy.id })).toMatchObject({ content: 'mine', revision: 1 })
+})
+
+test('saving changes no post and emits no event', async () => {
+  const { postId } = await newThings(w, house)
+  const before = await api.posts.get({ id: postId })
+  const events = await countOf('events')
+  await api.workingCopies.save({ id: postId, isNew: false, revision: 0, postVersion: before.version, ...typed('half') })
+
+  expect(await api.posts.get({ id: postId })).toEqual(before)
+  expect(await countOf('events')).toBe(events)
+})
+
+test('a copy of a post that is not there, or is somebody else’s, is refused', async () => {
+  const { postId } = await newThings(w, await aHouse(w))
+  for (const id of [uuidv7(), postId]) {
+    const saving = api.workingCopies.save({ id, isNew: false, revision: 0, postVersion: 1, ...typed('x') })
+    expect(await failureOf(saving)).toBe('not_found')
+  }
+})
+
+test('a copy that is created twice, also at once, becomes one post with its id', async () => {
+  const copy = aNewCopy()
+  await api.workingCopies.save({ ...copy, ...typed('once') })
+  const post = { type: 'draft' as const, content: 'once', channelIds: [channelId] }
+
+  const made = await Promise.all([1, 2, 3].map(() => api.workingCopies.create({ id: copy.id, post })))
+  const again = await api.workingCopies.create({ id: copy.id, post })
+
+  expect([...made, again].map(({ id }) => id)).toEqual([copy.id, copy.id, copy.id, copy.id])
+  expect(await api.workingCopies.get({ id: copy.id })).toBe(null)
+  expect(await api.workingCopies.isSent({ id: copy.id })).toBe(true)
+  expect(await failureOf(api.workingCopies.save({ ...copy, ...typed('once more'), revision: 1 }))).toBe('post_exists')
+})
+
+test('an id that a post of another organisation has is not taken', async () => {
+  const { postId } = await newThings(w, await aHouse(w))
+  const post = { type: 'draft' as const, content: 'x', channelIds: [] }
+  expect(await failureOf(api.workingCopies.create({ id: postId, post }))).toBe('not_found')
+})
+
+test('a refused post leaves its copy', async () => {
+  const copy = aNewCopy()
+  await api.workingCopies.save({ ...copy, ...typed('late') })
+  const post = { type: 'schedule' as const, content: 'late', channelIds: [channelId], date: '2020-01-01T00:00:00Z' }
+  expect(await failureOf(api.workingCopies.create({ id: copy.id, post }))).toBe('unprocessable')
+  expect(await api.workingCopies.get({ id: copy.id })).toMatchObject({ content: 'late' })
+})
+
+test('a change ends the copy of its post, and a refused one leaves it', async () => {
+  const { postId } = await newThings(w, house)
+  const { version } = await api.posts.get({ id: postId })
+  const copy = { id: postId, isNew: false, revision: 0, postVersion: version }
+  await api.workingCopies.save({ ...copy, ...typed('changed') })
+
+  const stale = api.workingCopies.update({ id: postId, content: 'changed', ifVersions: [version + 1] })
+  expect(await failureOf(stale)).toBe('stale_version')
+  expect(await api.workingCopies.get({ id: postId })).toMatchObject({ content: 'changed' })
+  expect(await api.workingCopies.update({ id: postId, content: 'changed', ifVersions: [version] })).toMatchObject({
+    content: 'changed',
+  })
+  expect(await api.workingCopies.get({ id: postId })).toBe(null)
+})
+
+test('the list has the copies of new posts with a text, newest first', async () => {
+  const other = await aHouse(w)
+  const theirs = apiAs(w.installation, other.member)
+  const save = async (content: string) => {
+    const copy = aNewCopy()
+    await theirs.workingCopies.save({ ...copy, ...typed(content), channelIds: [] })
+    return copy.id
+  }
+  const [first, , last] = [await save('first'), await save(''), await save('last')]
+  expect((await theirs.workingCopies.list()).map(({ id, begin }) => [id, begin])).toEqual([
+    [last, 'last'],
+    [first, 'first'],
+  ])
+})
+
+test('the sweep removes copies that nobody can need: of a sent post, and of a deleted one', async () => {
+  const [sent, gone, kept] = [aNewCopy(), aNewCopy(), aNewCopy()]
+  for (const copy of [sent, kept]) await api.workingCopies.save({ ...copy, ...typed('x') })
+  const { postId } = await newThings(w, house)
+  await api.workingCopies.save({ id: postId, isNew: false, revision: 0, postVersion: 1, ...typed('x') })
+  await w.db.execute(sql`update working_copies set id = ${gone.id} where id = ${postId}`)
+  await w.db.execute(sql`update working_copies set id = ${postId} where id = ${sent.id}`)
+
+  await sweep(w.db, new AbortController().signal, createLog('worker', 'silent'))
+
+  const left = await w.db.execute<{ id: string }>(sql`select id from working_copies`)
+  const ids = left.map(({ id }) => id)
+  expect(ids).toContain(kept.id)
+  expect(ids).not.toContain(postId)
+  expect(ids).not.toContain(gone.id)
+})
+
+async function countOf(table: string): Promise<number> {
+  const [row] = await w.db.execute<{ count: number }>(sql`select count(*)::int from ${sql.identifier(table)}`)
+  return row!.count
+}
