@@ -1,5 +1,6 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { useLoaderData, useLocation } from '@remix-run/react'
+import { v7 as uuidv7 } from 'uuid'
 import type { Post } from '../../jobs/ledger/post-view.ts'
 import type { Api } from '../../server/router.ts'
 import { allChannels, formOf, problemOf, shown, signedIn } from '../api.ts'
@@ -11,6 +12,7 @@ import { useLivePosts } from '../posts/live.ts'
 import { PostHead } from '../posts/post-head.tsx'
 import { PostShown } from '../posts/post-shown.tsx'
 import { postStrings } from '../posts/strings.tsx'
+import { LeftText } from '../posts/working-copy/notices.tsx'
 import { startOf } from '../posts/working-copy/start.ts'
 import { useMay } from '../shell/permissions.ts'
 import { Notice } from '../ui/notice.tsx'
@@ -30,13 +32,13 @@ export async function loader(args: LoaderFunctionArgs) {
   ])
   const clock = post.date ? clockAt(post.date, member.timeZone) : nextHour(member.timeZone)
   const untouched = { content: post.content, channelIds: post.channelIds, media, ...clock }
-  const begun = mayChange(post)
-    ? await startOf(api, { id: post.id, isNew: false, postVersion: post.version, untouched })
-    : null
+  const isOpen = mayChange(post)
+  const begun = isOpen ? await startOf(api, { id, isNew: false, postVersion: post.version, untouched }) : null
+  const left = isOpen ? null : await shown(api.workingCopies.get({ id }))
   const done = new URL(args.request.url).searchParams.get('said') ?? ''
   const isStale = post.status === 'PUBLISHED' && done !== 'published' // the sentence is out of date
   const said = isStale ? null : (sentences[done] ?? null)
-  return json({ post, channels, gone, media, attempts: attempts.data, untouched, begun, said })
+  return json({ post, channels, gone, media, attempts: attempts.data, untouched, begun, left, said })
 }
 
 const sentences: Record<string, string> = postStrings.done
@@ -46,6 +48,8 @@ export async function action(args: ActionFunctionArgs) {
   const id = args.params.id!
   const form = formOf(args.context)
   const intent = String(form.get('intent'))
+  if (intent === 'copy-as-new') return redirect(`/posts/new?copy=${await shown(asNew(api, id))}`)
+  if (intent === 'copy-discard') return redirect(await shown(discarded(api, id)))
   if (composerIntents.includes(intent)) return compose(api, form, member.timeZone, await shown(api.posts.get({ id })))
   try {
     const isGone = await decide(api, id, intent, form)
@@ -54,6 +58,22 @@ export async function action(args: ActionFunctionArgs) {
     const { detail, errors, status } = problemOf(error)
     return json({ intent, problem: errors[0]?.message ?? detail, channelId: form.get('channelId') }, status)
   }
+}
+
+// The member's text for a post that can no longer be changed becomes the text of a new one. Returns its id.
+async function asNew(api: Api, id: string): Promise<string> {
+  const copy = await api.workingCopies.get({ id })
+  const newId = uuidv7()
+  if (!copy) return newId
+  const { updatedAt: _, ...typed } = copy
+  await api.workingCopies.save({ ...typed, id: newId, isNew: true, revision: 0, postVersion: null })
+  await api.workingCopies.discard({ id })
+  return newId
+}
+
+async function discarded(api: Api, id: string): Promise<string> {
+  await api.workingCopies.discard({ id })
+  return `/posts/${id}`
 }
 
 /** Do what a button of the page asks. True when the post was deleted. */
@@ -74,7 +94,7 @@ async function decide(api: Api, id: string, intent: string, form: FormData): Pro
 }
 
 export default function ShowPost() {
-  const { post, channels, gone, media, attempts, untouched, begun, said } = useLoaderData<typeof loader>()
+  const { post, channels, gone, media, attempts, untouched, begun, left, said } = useLoaderData<typeof loader>()
   const { write } = useMay()
   const { key } = useLocation() // the same sentence is announced again after the next press
   useLivePosts([post])
@@ -87,6 +107,7 @@ export default function ShowPost() {
   return (
     <>
       {said ? <Notice key={key}>{said}</Notice> : null}
+      {left && write ? <LeftText content={left.content} mediaIds={left.mediaIds} /> : null}
       <PostHead post={post} isEditable={isEditable} />
       <div className="space-y-6">
         {isQuiet && isEditable ? null : <Deliveries post={post} channels={[...channels, ...gone]} />}

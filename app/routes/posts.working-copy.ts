@@ -23,6 +23,7 @@ export async function action({ context }: ActionFunctionArgs) {
     if (error instanceof SyntaxError) return answerWith({ refused: 'invalid' }, 400)
     const { status } = problemOf(error)
     if (status >= 500) return json(null, { status })
+    if (status === 404) return answerWith({ gone: uuidv7() }, status)
     return answerWith(status === 409 ? { sent: uuidv7() } : { refused: 'invalid' }, status)
   }
 }

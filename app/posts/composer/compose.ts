@@ -1,4 +1,5 @@
 import { json, redirect } from '@remix-run/node'
+import { v7 as uuidv7 } from 'uuid'
 import type { Post } from '../../../jobs/ledger/post-view.ts'
 import type { Api } from '../../../server/router.ts'
 import { type Problem, problemOf } from '../../api.ts'
@@ -19,7 +20,7 @@ export async function compose(api: Api, form: FormData, zone: string, post: Post
     for (const [id, alt] of Object.entries(typed.alts)) await api.media.update({ id, alt })
     if (!post) {
       const created = wanted(intent, typed, zone) as Parameters<Api['posts']['create']>[0]
-      const made = await api.workingCopies.create({ id: String(form.get('copy')), post: created })
+      const made = await api.workingCopies.create({ id: String(form.get('copy') ?? uuidv7()), post: created })
       return redirect(`/posts/${made.id}?said=${intent}`)
     }
     await api.workingCopies.update(change(intent, typed, zone, post, form))
@@ -63,7 +64,8 @@ function besideParts(typed: Typed, { detail, errors }: Problem): Record<string, 
   return problems
 }
 
-function partOf(path: string, typed: Typed): string {
+function partOf(where: string, typed: Typed): string {
+  const path = where.replace(/^post\./, '') // of workingCopies.create
   const [, list, index] = path.match(/^(channelIds|mediaIds)\[(\d+)\]$/) ?? []
   if (list === 'channelIds' || list === 'mediaIds') return typed[list][Number(index)] ?? list
   if (path === 'date' && typed.date && !typed.time) return 'time'

@@ -90,7 +90,7 @@ function useFields(first: Fields) {
 }
 
 // A form is sent once its copy is saved: after that, whatever happens to the request, nothing is lost.
-function useSending(saving: Saving, post: Post | null): (event: FormEvent) => void {
+function useSending(saving: Saving, post: Post | null): (event: FormEvent<HTMLFormElement>) => void {
   const submit = useSubmit()
   const { state } = useNavigation()
   const isRefused = useActionData() !== undefined
@@ -103,17 +103,18 @@ function useSending(saving: Saving, post: Post | null): (event: FormEvent) => vo
   }, [state])
 
   return (event) => {
-    const button = (event.nativeEvent as SubmitEvent).submitter as HTMLButtonElement
+    const button = (event.nativeEvent as SubmitEvent).submitter as HTMLButtonElement | null
+    const form = event.currentTarget
     const isAgain = isSending.current
     isSending.current = true
-    if (button.value === 'cancel') return saving.pause()
+    if (button?.value === 'cancel') return saving.pause()
     event.preventDefault()
     if (isAgain) return
     void saving.flush().then(({ is }) => {
-      isSending.current = is === 'saved'
-      if (is !== 'saved') return
+      isSending.current = is === 'saved' || is === 'refused' // then the action says why
+      if (!isSending.current) return
       saving.pause()
-      submit(button)
+      submit(button ?? form)
     })
   }
 }

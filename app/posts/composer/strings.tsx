@@ -11,6 +11,7 @@ export const composerStrings = {
     saving: 'Saving…',
     saved: 'Your text is saved.',
     keptHere: "We can't save your text on the server now. It is kept in this browser, and we go on trying.",
+    refused: "We can't save this text on the server as it is. It is kept in this browser.",
     notKept: "We can't save your text. Copy it before you leave this page.",
   },
   copy: {
@@ -25,6 +26,8 @@ export const composerStrings = {
     thatOrganisation: 'the other organisation',
     sent: 'This post was already created in another tab.',
     showPost: 'Show the post',
+    gone: 'This post was deleted in another tab. Your text is still here.',
+    left: 'You wrote this text, but the post can no longer be changed.',
     asAnother: 'Make another post of this text',
     otherText: 'There is another text of this post, from another tab or from before. Choose one.',
     postChanged: 'This post was changed while you wrote. This is its text now:',

@@ -8,13 +8,14 @@ const TryAgainMs = 3000
 const KeepaliveBytes = 60_000 // browsers refuse more for a request that outlives its page
 
 /**
- * `away`: the server cannot be reached, or refuses the text. `isKept` says whether this browser has it. `elsewhere`:
- * another tab saved this copy. `sent`: another tab sent it; `nextId` is free for another post.
+ * `away`: the server cannot be reached. `refused`: it does not take the text. `isKept` says whether this browser has it.
+ * `elsewhere`: another tab saved this copy. `sent`: another tab sent it. `gone`: its post was deleted. `nextId` is free
+ * for another post.
  */
 export type SaveState =
   | { is: 'idle' | 'saving' | 'saved' | 'signed-out' | 'wrong-organisation' }
-  | { is: 'sent'; nextId: string }
-  | { is: 'away'; isKept: boolean }
+  | { is: 'sent' | 'gone'; nextId: string }
+  | { is: 'away' | 'refused'; isKept: boolean }
   | { is: 'elsewhere'; copy: Copy; media: Picked[] }
 
 /** What the server answers to a save (app/routes/posts.working-copy.ts). */
@@ -22,6 +23,7 @@ export type SaveAnswer =
   | { revision: number }
   | { elsewhere: Copy | null; media: Picked[] }
   | { sent: string } // an id for another new post
+  | { gone: string } // the same
   | { refused: 'signed-out' | 'wrong-organisation' | 'invalid' }
 
 /** Which copy a page writes. `revision` 0: the server has none yet. */
@@ -66,7 +68,7 @@ export class Autosave {
       return
     }
     this.keep()
-    const waitsForPerson = ['elsewhere', 'sent', 'wrong-organisation', 'signed-out'].includes(this.state.is)
+    const waitsForPerson = ['elsewhere', 'sent', 'gone', 'wrong-organisation', 'signed-out'].includes(this.state.is)
     if (!waitsForPerson) this.saveIn(SaveAfterMs)
   }
 
@@ -154,8 +156,10 @@ export class Autosave {
     if (copy && before && isSame(copy, before)) return this.saveOn(copy.revision)
     if (answer && 'elsewhere' in answer && copy) return this.tell({ is: 'elsewhere', copy, media: answer.media })
     if (answer && 'sent' in answer) return this.tell({ is: 'sent', nextId: answer.sent })
+    if (answer && 'gone' in answer) return this.tell({ is: 'gone', nextId: answer.gone })
     if (answer && 'refused' in answer && answer.refused !== 'invalid') return this.tell({ is: answer.refused })
-    if (!answer) this.saveIn(TryAgainMs)
+    if (answer && 'refused' in answer) return this.tell({ is: 'refused', isKept: this.keep() })
+    this.saveIn(TryAgainMs)
     return this.tell({ is: 'away', isKept: this.keep() })
   }
 

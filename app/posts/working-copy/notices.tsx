@@ -1,8 +1,9 @@
-import { useRevalidator } from '@remix-run/react'
+import { useNavigate, useRevalidator } from '@remix-run/react'
 import type { ReactNode } from 'react'
 import type { Post } from '../../../jobs/ledger/post-view.ts'
 import { useAccount } from '../../shell/account.ts'
-import { Button, ButtonLink } from '../../ui/forms/button.tsx'
+import { PostForm } from '../../shell/post-form.tsx'
+import { Button, ButtonLink, Submit } from '../../ui/forms/button.tsx'
 import { Warning } from '../../ui/warning.tsx'
 import { composerStrings } from '../composer/strings.tsx'
 import { discard } from './discard.ts'
@@ -16,7 +17,8 @@ type NoticesProps = { post: Post | null; saving: Saving; untouched: Fields; repl
 
 /** What the person must know or decide about the text in the form. One at a time: the most urgent. */
 export function CopyNotices({ post, saving, untouched, replace }: NoticesProps) {
-  const { state, current, isRestored, other, organisationId, goOn, restart, settle } = saving
+  const { state, current, isRestored, other, organisationId, flush, goOn, restart, settle } = saving
+  const navigate = useNavigate()
   const startOver = async () => {
     await discard(organisationId, current.id)
     replace(untouched)
@@ -32,6 +34,17 @@ export function CopyNotices({ post, saving, untouched, replace }: NoticesProps) 
         <Button onClick={() => goOn({ id: state.nextId, revision: 0 })}>{strings.asAnother}</Button>
       </Notice>
     )
+  if (state.is === 'gone') {
+    const asNew = async () => {
+      goOn({ id: state.nextId, isNew: true, revision: 0, postVersion: null })
+      if ((await flush()).is === 'saved') navigate(`/posts/new?copy=${state.nextId}`)
+    }
+    return (
+      <Notice text={strings.gone}>
+        <Button onClick={() => void asNew()}>{strings.asAnother}</Button>
+      </Notice>
+    )
+  }
   if (other) {
     const change = state.is === 'elsewhere' ? { revision: state.copy.revision } : {}
     const choose = (fields: Fields | null) => {
@@ -47,13 +60,13 @@ export function CopyNotices({ post, saving, untouched, replace }: NoticesProps) 
         text={strings.postChanged}
         other={untouched}
         onKeep={() => goOn({ postVersion: post.version })}
-        onUse={startOver}
+        onUse={() => void startOver().catch(() => {})}
       />
     )
   if (!isRestored) return null
   return (
     <Notice text={strings.restored}>
-      <Button onClick={startOver}>{strings.discard}</Button>
+      <Button onClick={() => void startOver().catch(() => {})}>{strings.discard}</Button>
     </Notice>
   )
 }
@@ -67,16 +80,40 @@ function Notice({ text, children }: { text: string; children: ReactNode }) {
   )
 }
 
+/** A text that was begun for a post which can no longer be changed. */
+export function LeftText({ content, mediaIds }: { content: string; mediaIds: string[] }) {
+  return (
+    <Warning>
+      <p>{strings.left}</p>
+      <Text content={content} files={mediaIds.length} />
+      <PostForm className="flex flex-wrap gap-2">
+        <Submit name="intent" value="copy-as-new">
+          {strings.asAnother}
+        </Submit>
+        <Submit name="intent" value="copy-discard">
+          {strings.discard}
+        </Submit>
+      </PostForm>
+    </Warning>
+  )
+}
+
+function Text({ content, files }: { content: string; files: number }) {
+  return (
+    <blockquote className="max-h-48 overflow-auto whitespace-pre-wrap rounded-lg border border-line bg-panel p-3 text-ink">
+      {content || strings.empty}
+      {files > 0 ? <span className="block text-muted">{strings.files(files)}</span> : null}
+    </blockquote>
+  )
+}
+
 type TwoTextsProps = { text: string; other: Fields; onKeep: () => void; onUse: () => void }
 
 function TwoTexts({ text, other, onKeep, onUse }: TwoTextsProps) {
   return (
     <Warning>
       <p>{text}</p>
-      <blockquote className="max-h-48 overflow-auto whitespace-pre-wrap rounded-lg border border-line bg-panel p-3 text-ink">
-        {other.content || strings.empty}
-        {other.media.length > 0 ? <p className="text-muted">{strings.files(other.media.length)}</p> : null}
-      </blockquote>
+      <Text content={other.content} files={other.media.length} />
       <div className="flex flex-wrap gap-2">
         <Button onClick={onKeep}>{strings.keepMine}</Button>
         <Button onClick={onUse}>{strings.useOther}</Button>

@@ -6,7 +6,7 @@ const strings = composerStrings.saving
 /** One line under the form: whether what was typed is saved. */
 export function SaveStatus({ state }: { state: SaveState }) {
   return (
-    <p role="status" className={`mt-2 min-h-5 text-sm ${state.is === 'away' ? 'text-warn' : 'text-muted'}`}>
+    <p role="status" className={`mt-2 min-h-5 text-sm ${'isKept' in state ? 'text-warn' : 'text-muted'}`}>
       {sentence(state)}
     </p>
   )
@@ -15,6 +15,7 @@ export function SaveStatus({ state }: { state: SaveState }) {
 function sentence(state: SaveState): string {
   if (state.is === 'saving') return strings.saving
   if (state.is === 'saved') return strings.saved
-  if (state.is !== 'away') return ''
-  return state.isKept ? strings.keptHere : strings.notKept
+  if (!('isKept' in state)) return ''
+  if (!state.isKept) return strings.notKept
+  return state.is === 'away' ? strings.keptHere : strings.refused
 }

@@ -139,12 +139,15 @@ function listen(node: HTMLFormElement, saving: Autosave): () => void {
   const changed = () => saving.changed()
   const leave = () => saving.leave()
   node.addEventListener('input', changed)
+  const hidden = () => document.visibilityState === 'hidden' && saving.leave() // a phone may never come back
   window.addEventListener('pagehide', leave)
+  document.addEventListener('visibilitychange', hidden)
   const signOut = beforeSignOut(() => saving.settle())
   return () => {
     signOut()
     node.removeEventListener('input', changed)
     window.removeEventListener('pagehide', leave)
+    document.removeEventListener('visibilitychange', hidden)
     leave()
   }
 }

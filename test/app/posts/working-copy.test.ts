@@ -2,6 +2,7 @@ import { chromium, type Page } from '@playwright/test'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest'
 import { connect } from '../../../db/client.ts'
+import { aKeyOfAllScopes } from '../../builders.ts'
 import { type BrowserSite, browserSite, chromiumPath, connectFeed, Password, signUp, withChromium } from '../browser.ts'
 
 const hasChromium = withChromium()
@@ -198,6 +199,51 @@ test('a draft that another tab changed is not overwritten: both texts are shown'
   await expect.poll(posts).toEqual(['Changed in the first tab'])
 })
 
+test('a text for a draft that another tab deleted becomes another post', async () => {
+  await textOf(page).fill('The draft')
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await page.getByText('The draft is saved.').waitFor()
+  await here.db.execute(sql`delete from posts where content = 'The draft'`)
+  await textOf(page).fill('Longer than the draft')
+
+  await page.getByText('This post was deleted in another tab.').waitFor()
+  await page.getByRole('button', { name: 'Make another post of this text' }).click()
+
+  await page.waitForURL('**/posts/new?copy=*')
+  await expect.poll(() => textOf(page).inputValue()).toBe('Longer than the draft')
+  expect(await copies()).toEqual(['Longer than the draft'])
+})
+
+test('a text for a post that went out meanwhile becomes another post', async () => {
+  await textOf(page).fill('Goes out')
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await page.getByText('The draft is saved.').waitFor()
+  await textOf(page).fill('Goes out, with a last word')
+  await savedIn(page)
+  const url = `${here.site.appUrl}/public/v1${new URL(page.url()).pathname}`
+  const headers = { authorization: `Bearer ${await aKey()}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ type: 'now' })
+  expect((await fetch(url, { method: 'PATCH', headers, body })).status).toBe(200)
+
+  await page.reload()
+  await page.getByText('the post can no longer be changed').waitFor()
+  await page.getByRole('button', { name: 'Make another post of this text' }).click()
+  await expect.poll(() => textOf(page).inputValue()).toBe('Goes out, with a last word')
+})
+
+test('a text that the server does not take gets its problem beside it', async () => {
+  await textOf(page).fill('x'.repeat(100_001))
+  await page.getByText("We can't save this text on the server as it is.").waitFor()
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await expect.poll(() => textOf(page).getAttribute('aria-invalid')).toBe('true')
+  expect((await textOf(page).inputValue()).length).toBe(100_001)
+
+  await textOf(page).fill('Short')
+  await page.getByLabel('My feed').uncheck()
+  await page.getByRole('button', { name: 'Schedule' }).click()
+  await page.getByRole('group', { name: 'Channels' }).getByText('Choose at least one channel.').waitFor()
+})
+
 test('after a switch to another organisation in another tab, no text goes to the wrong one', async () => {
   await here.db.execute(sql`
     with o as (insert into organisations (id, name) values (gen_random_uuid(), 'Other client') returning id)
@@ -233,6 +279,13 @@ test('signing out removes what this browser kept, and the server has it', async 
 
 async function signIn(where: Page): Promise<void> {
   await where.request.post('/login', { form: { email, password: Password }, headers: { origin: here.site.appUrl } })
+}
+
+async function aKey(): Promise<string> {
+  const [member] = await here.db.execute<{ organisationId: string; accountId: string }>(sql`
+    select m.organisation_id as "organisationId", m.account_id as "accountId"
+    from memberships m join accounts a on a.id = m.account_id where a.email = ${email}`)
+  return aKeyOfAllScopes(here.db, member!)
 }
 
 async function copies(): Promise<string[]> {
