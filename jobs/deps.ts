@@ -2,12 +2,12 @@ import type { Logger } from 'pino'
 import type { Db } from '../db/client.ts'
 import type { Files } from '../db/files/files.ts'
 import type { KeyRing } from '../db/sealed.ts'
-import type { Times } from './durations.ts'
 import type { WorkerMetrics } from './monitoring/metrics.ts'
 import type { Outage } from './monitoring/outage.ts'
 import type { Tally } from './monitoring/tally.ts'
 import type { Networks } from './networks/registry.ts'
 import type { Outbound } from './outbound/outbound.ts'
+import type { Times } from './timeouts-and-delays.ts'
 
 /** What a worker has, the same for every task. */
 export type Deps = {

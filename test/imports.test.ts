@@ -47,7 +47,7 @@ describe('the folders', () => {
 // `beside`.
 const Rooms: Record<string, string[][]> = {
   jobs: [
-    ['delivery-errors', 'durations', 'outbound'],
+    ['delivery-errors', 'timeouts-and-delays', 'outbound'],
     ['networks'],
     ['ledger'],
     ['monitoring'],

@@ -1,9 +1,9 @@
 import { readEnv } from '../db/env.ts'
 import type { Point } from '../jobs/deps.ts'
-import { scaledTimes } from '../jobs/durations.ts'
 import { failStart, run } from '../jobs/index.ts'
 import { type Network, PublishError } from '../jobs/networks/network.ts'
 import { networks as realNetworks } from '../jobs/networks/registry.ts'
+import { scaledTimes } from '../jobs/timeouts-and-delays.ts'
 import { type FakeNetwork, fakeNetwork } from './stand-ins/fake-network.ts'
 
 /** Where a worker kills or freezes itself: the `nth` time that it reaches the point. */

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/client.ts'
 import { errorOf, heldError } from '../delivery-errors.ts'
-import type { Times } from '../durations.ts'
+import type { Times } from '../timeouts-and-delays.ts'
 import { emit } from './events.ts'
 import { type ClaimedDelivery, json, ms, preparedCleared } from './ledger.ts'
 import { isStopped, isSuspended } from './pause.ts'

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
 import type { DeliveryError } from '../../db/schema/ledger.ts'
-import type { Times } from '../durations.ts'
+import type { Times } from '../timeouts-and-delays.ts'
 import { emitAll, type TheirPost } from './events.ts'
 import { isStopped, isSuspended } from './pause.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
 import { errorOf } from '../delivery-errors.ts'
-import type { Times } from '../durations.ts'
+import type { Times } from '../timeouts-and-delays.ts'
 import { emit } from './events.ts'
 import { endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
 import { wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from './wake-ups.ts'

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type SQL, sql } from 'drizzle-orm'
 import { brief, connect, type Db, type Tx } from '../../db/client.ts'
 import { workers } from '../../db/schema/installation.ts'
-import type { Times } from '../durations.ts'
 import { isSameDatabase } from '../ledger/database-identity.ts'
 import { ms } from '../ledger/ledger.ts'
+import type { Times } from '../timeouts-and-delays.ts'
 
 const AnnounceMs = 3000 // for one try: a frozen database accepts the connection and never answers
 const AgainMs = 500

@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { connect, type Db, listen } from '../../db/client.ts'
-import type { Times } from '../durations.ts'
 import { DueChanged, ring } from '../ledger/wake-ups.ts'
 import type { Outage } from '../monitoring/outage.ts'
+import type { Times } from '../timeouts-and-delays.ts'
 import type { Waiting } from './dispatch.ts'
 
 const AlarmLock = 70_037

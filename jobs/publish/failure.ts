@@ -6,7 +6,7 @@ import type { ClaimedDelivery, Ending } from '../ledger/ledger.ts'
 import { fail, hold, markUncertain, postpone } from '../ledger/settle.ts'
 import { PublishError, serverName } from '../networks/network.ts'
 import { OutboundError } from '../outbound/outbound.ts'
-import { backoff } from './backoff.ts'
+import { backoff } from '../timeouts-and-delays.ts'
 
 // Turns an error into a verdict, and the verdict into the delivery's next state.
 

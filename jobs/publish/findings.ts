@@ -10,7 +10,7 @@ import { isSought } from '../ledger/under-way.ts'
 import { wakeAtDue, wakeChannels, wakeLook } from '../ledger/wake-ups.ts'
 import { type Publication, serverOf } from '../networks/network.ts'
 import { OutboundError } from '../outbound/outbound.ts'
-import { backoff } from './backoff.ts'
+import { backoff } from '../timeouts-and-delays.ts'
 import { notePublished, type SealedChannel } from './network-session.ts'
 
 // Turns the result of a look into the delivery's next state.

@@ -2,13 +2,13 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../db/client.ts'
 import { errorOf, goneError } from '../delivery-errors.ts'
 import type { Deps } from '../deps.ts'
-import type { Times } from '../durations.ts'
 import { emitAll } from '../ledger/events.ts'
 import { json, leaseCleared, ms } from '../ledger/ledger.ts'
 import { isStopped, isSuspended } from '../ledger/pause.ts'
 import { underWayOn } from '../ledger/under-way.ts'
 import { jobsHeldBy, renewJobs, wakeAtDue, wakeChannels, wakeLook, wakeSuspect } from '../ledger/wake-ups.ts'
 import { type Dead, findDead, forgetDead, isGone, isPastGrace } from '../monitoring/presence.ts'
+import type { Times } from '../timeouts-and-delays.ts'
 
 const WokenPerTick = 5000
 const LooksWokenPerTick = 500 // more than can begin before the next tick

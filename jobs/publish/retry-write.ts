@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { isPassing } from '../../db/client.ts'
-import type { Times } from '../durations.ts'
+import type { Times } from '../timeouts-and-delays.ts'
 
 /**
  * Record what we know. We retry for `forMs` while the database is away or too busy, or after we lost a deadlock. The

@@ -5,11 +5,11 @@ import { activity } from '../../db/schema/api.ts'
 import { webhookAttempts } from '../../db/schema/webhooks.ts'
 import { open, type Place } from '../../db/sealed.ts'
 import type { Deps } from '../deps.ts'
-import type { Times } from '../durations.ts'
 import { bodyOf } from '../ledger/events.ts'
 import { ms } from '../ledger/ledger.ts'
 import { type Payloads, wakeWebhooks } from '../ledger/wake-ups.ts'
 import { OutboundError } from '../outbound/outbound.ts'
+import type { Times } from '../timeouts-and-delays.ts'
 
 const TurnsAtOnce = 10
 const TurnsOfOrganisation = 3 // if its receivers are slow, others still have places

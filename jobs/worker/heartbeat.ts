@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brief, connect, type Tx } from '../../db/client.ts'
 import { print } from '../../db/log.ts'
-import type { Times } from '../durations.ts'
 import { announceEnd, beSeen, forgetDead, isPresent, registerWorker, showPresence } from '../monitoring/presence.ts'
+import type { Times } from '../timeouts-and-delays.ts'
 
 const AnnouncedWithinMs = 600_000
 const AnnounceWaitMs = 2000

@@ -3,7 +3,7 @@ import type { Tx } from '../../db/client.ts'
 import { activity as activityTable } from '../../db/schema/api.ts'
 import { iso } from '../../jobs/ledger/post-view.ts'
 import { Paged } from '../forms.ts'
-import type { Actor } from './actor.ts'
+import type { Actor } from './credentials.ts'
 import { type Page, pageOf, positionOf } from './cursor.ts'
 import { owner, router } from './trpc.ts'
 

@@ -9,7 +9,7 @@ import type { Networks } from '../../jobs/networks/registry.ts'
 import type { Reserve } from '../../jobs/outbound/bounded.ts'
 import type { Outbound } from '../../jobs/outbound/outbound.ts'
 import { Failure, mayPass, unavailable } from '../errors.ts'
-import { type Actor, isOperator } from './actor.ts'
+import { type Actor, isOperator } from './credentials.ts'
 import { isWriting, type Scope } from './scopes.ts'
 
 /** What all requests of the process share. */

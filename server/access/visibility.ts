@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { Actor } from './actor.ts'
+import type { Actor } from './credentials.ts'
 
 /** Who makes the request: an actor, or an operator of the installation who works in an organisation. */
 export type Viewer = Actor | { kind: 'operator'; id: string; name: string; organisationId: string }

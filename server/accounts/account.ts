@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { sqlStateOf, type Tx } from '../../db/client.ts'
 import { accounts, memberships, organisations, type Role, sessions } from '../../db/schema/accounts.ts'
-import { isOperator } from '../access/actor.ts'
+import { isOperator } from '../access/credentials.ts'
 import { countSignUp, throttled } from '../access/login-throttle.ts'
 import { scopes } from '../access/scopes.ts'
 import { hashPassword, verifyPassword } from '../access/secrets.ts'

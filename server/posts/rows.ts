@@ -8,7 +8,7 @@ import { type Override, type Post, type PostRow, postColumns, postView, showPost
 import { cancel, type Found, reschedule } from '../../jobs/ledger/user-actions.ts'
 import { wakingAtDue } from '../../jobs/ledger/wake-ups.ts'
 import type { Networks } from '../../jobs/networks/registry.ts'
-import type { Actor } from '../access/actor.ts'
+import type { Actor } from '../access/credentials.ts'
 import { reachesPost, type Viewer } from '../access/visibility.ts'
 import { Failure } from '../errors.ts'
 import type { Facts, Wanted } from './post-checks.ts'

@@ -1,5 +1,5 @@
 import type express from 'express'
-import { type Actor, credentialHolder, credentialIn } from '../access/actor.ts'
+import { type Actor, credentialHolder, credentialIn } from '../access/credentials.ts'
 import {
   addressKey,
   countWithin,

@@ -6,9 +6,10 @@ import { Failure, problemFrom } from '../errors.ts'
 import { Post } from '../posts/answers.ts'
 import { definitionOf } from '../router.ts'
 import { scopeWords } from '../words.ts'
+import type { Route } from './endpoint.ts'
 import { webhooksOf } from './openapi-events.ts'
 import { type Json, named, type Schema, type Schemas, schemaOf, without } from './openapi-schemas.ts'
-import { type Route, routes } from './routes.ts'
+import { routes } from './routes.ts'
 
 /**
  * The OpenAPI 3.1 document of the public API (https://spec.openapis.org/oas/v3.1.1), made from the table and the schemas

@@ -1,6 +1,6 @@
 import { TRPCError } from '@trpc/server'
 import type express from 'express'
-import { credentialIn } from '../access/actor.ts'
+import { credentialIn } from '../access/credentials.ts'
 import type { Installation } from '../access/trpc.ts'
 import { problemFrom } from '../errors.ts'
 import { discardRest } from '../http/request-body.ts'

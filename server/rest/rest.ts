@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { callTRPCProcedure } from '@trpc/server'
 import type express from 'express'
-import { credentialIn } from '../access/actor.ts'
+import { credentialIn } from '../access/credentials.ts'
 import type { Idempotency, Installation, Upload } from '../access/trpc.ts'
 import type { RequestRecorder } from '../api-requests/write.ts'
 import { Failure, type KnownFault } from '../errors.ts'
@@ -14,10 +14,10 @@ import { beginUpload } from '../media/uploads.ts'
 import { appRouter, definitionOf } from '../router.ts'
 import { authenticate, identify } from './caller.ts'
 import { ifMatchOf } from './conditional.ts'
+import { Prefix, type Route } from './endpoint.ts'
 import { documentAnswer } from './openapi-http.ts'
 import { sendProblem } from './problem.ts'
 import { pathAsSent, routeOf } from './route.ts'
-import { Prefix, type Route } from './routes.ts'
 
 type Request = express.Request
 type Response = express.Response

@@ -1,7 +1,8 @@
 import type express from 'express'
 import { Failure } from '../errors.ts'
 import { stateOf } from '../http/request-state.ts'
-import { Prefix, type Route, routes } from './routes.ts'
+import { Prefix, type Route } from './endpoint.ts'
+import { routes } from './routes.ts'
 
 type Request = express.Request
 type Response = express.Response

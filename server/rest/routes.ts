@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import { Me } from '../accounts/answers.ts'
 import { listOf } from '../answers.ts'
 import { Channel } from '../channels/answers.ts'
@@ -6,27 +5,7 @@ import type { ApiFailureCode } from '../error-catalogue.ts'
 import { Media } from '../media/answers.ts'
 import { Attempt, Post, Validation } from '../posts/answers.ts'
 import { Webhook, WebhookDelivery, WebhookWithSecret } from '../webhooks/answers.ts'
-
-/** Where the public API begins. */
-export const Prefix = '/public/v1'
-
-/** One row of the public API. `does` names the procedure: its scope and input are read from it. */
-export type Route = {
-  method: 'get' | 'post' | 'patch' | 'delete'
-  path: string // below /public/v1, with `:name` for what goes to the procedure's input of that name
-  status: 200 | 201 | 204
-  does: string | null // null: serves the OpenAPI document, to anybody
-  about: string // what it is for, in the documentation
-  answer?: z.ZodType // what comes back
-  query?: true // takes parameters in the URL
-  body?: 'json' | 'file'
-  takes?: string // the name of the body's schema
-  example?: Record<string, unknown> // of a body
-  idempotent?: true // takes an Idempotency-Key
-  ifMatch?: true // takes If-Match
-  location?: string // where the new thing is read, its id appended
-  refusals?: ApiFailureCode[] // besides those that every route of its form has
-}
+import type { Route } from './endpoint.ts'
 
 const InTheWay: ApiFailureCode[] = ['post_already_publishing', 'post_already_published', 'post_already_cancelled']
 const OfEdits: ApiFailureCode[] = [...InTheWay, 'post_failed', 'post_needs_review']

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import type express from 'express'
 import { FileNotFound, type Files, type Range } from '../../db/files/files.ts'
-import type { MemberActor } from '../access/actor.ts'
+import type { MemberActor } from '../access/credentials.ts'
 import { type Installation, requireScope } from '../access/trpc.ts'
 import { Failure, problemFrom } from '../errors.ts'
 import { addressOf } from '../http/client-address.ts'

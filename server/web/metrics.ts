@@ -3,7 +3,8 @@ import { matchRoutes } from '@remix-run/react'
 import { Histogram, type Registry } from 'prom-client'
 import { type Measured, processMetrics } from '../../jobs/monitoring/metrics.ts'
 import { stateOf } from '../http/request-state.ts'
-import { Prefix, routes } from '../rest/routes.ts'
+import { Prefix } from '../rest/endpoint.ts'
+import { routes } from '../rest/routes.ts'
 
 /** Remix's table of its routes, by their ids. */
 type PageRoute = { id: string; parentId?: string; path?: string; index?: boolean; module?: { action?: unknown } }

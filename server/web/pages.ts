@@ -1,6 +1,6 @@
 import { createRequestHandler } from '@remix-run/node'
 import type express from 'express'
-import { type MemberActor, memberOf } from '../access/actor.ts'
+import { type MemberActor, memberOf } from '../access/credentials.ts'
 import type { Installation } from '../access/trpc.ts'
 import { openGuides } from '../guides/guides.ts'
 import { addressOf } from '../http/client-address.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { Pool } from 'undici'
-import { times } from '../../jobs/durations.ts'
 import { claimHeads } from '../../jobs/ledger/claim.ts'
+import { times } from '../../jobs/timeouts-and-delays.ts'
 import { aCrowd, type Crowd, schedule } from './crowd.ts'
 import { type Figure, quantile } from './figures.ts'
 import type { Settings } from './run.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
-import { times } from '../../jobs/durations.ts'
 import { isPastGrace } from '../../jobs/monitoring/presence.ts'
+import { times } from '../../jobs/timeouts-and-delays.ts'
 import { until } from '../processes.ts'
 import { kinds } from '../stand-ins/fake-network.ts'
 import { assertInvariants } from './invariants.ts'

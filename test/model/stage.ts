@@ -4,8 +4,8 @@ import type { Db } from '../../db/client.ts'
 import { readEnv } from '../../db/env.ts'
 import { memberships } from '../../db/schema/accounts.ts'
 import type { Deps } from '../../jobs/deps.ts'
-import { times as realTimes, type Times } from '../../jobs/durations.ts'
 import { showPresence } from '../../jobs/monitoring/presence.ts'
+import { times as realTimes, type Times } from '../../jobs/timeouts-and-delays.ts'
 import type { Api } from '../../server/router.ts'
 import { install } from '../../server/run/installation.ts'
 import { aChannel, anOrganisation, someDeliveries } from '../builders.ts'
@@ -25,7 +25,7 @@ export type Kind = (typeof kinds)[number]
 /** All times of the model are whole units from now, so that two states are either equal or clearly different. */
 export const Unit = 60_000
 
-/** The shortest times with the same order as in jobs/durations.ts. */
+/** The shortest times with the same order as in jobs/timeouts-and-delays.ts. */
 export const times: Times = {
   ...realTimes,
   leaseMs: Unit,

@@ -1,7 +1,7 @@
 import { readEnv } from '../../db/env.ts'
-import { scaledTimes } from '../../jobs/durations.ts'
 import { failStart, run } from '../../jobs/index.ts'
 import type { Network } from '../../jobs/networks/network.ts'
+import { scaledTimes } from '../../jobs/timeouts-and-delays.ts'
 import { type FakeNetwork, fakeNetwork } from '../stand-ins/fake-network.ts'
 
 // A worker in the storm: all times a tenth, and no patience longer than the storm.

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
-import { times } from '../../../jobs/durations.ts'
 import { isPastGrace } from '../../../jobs/monitoring/presence.ts'
+import { times } from '../../../jobs/timeouts-and-delays.ts'
 import { someDeliveries } from '../../builders.ts'
 import { until } from '../../processes.ts'
 import { type Answer, type Behaviour, kinds } from '../../stand-ins/fake-network.ts'

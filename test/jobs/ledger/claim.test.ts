@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, type Db } from '../../../db/client.ts'
-import { times } from '../../../jobs/durations.ts'
 import { type Claim, claimHeads } from '../../../jobs/ledger/claim.ts'
 import { limit } from '../../../jobs/ledger/pause.ts'
+import { times } from '../../../jobs/timeouts-and-delays.ts'
 import { someDeliveries } from '../../builders.ts'
 import { type World, world } from '../../world.ts'
 

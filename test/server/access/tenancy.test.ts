@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Role } from '../../../db/schema/accounts.ts'
-import { type Actor, credentialHolder } from '../../../server/access/actor.ts'
+import { type Actor, credentialHolder } from '../../../server/access/credentials.ts'
 import { appRouter } from '../../../server/router.ts'
 import { aHouse, belongingsOf, type House, idNames, newThings, Password } from '../house.ts'
 import { apiAs, expectProblem, openWeb, type Web } from '../web.ts'

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { routes as all, type Route } from '../../../server/rest/routes.ts'
+import type { Route } from '../../../server/rest/endpoint.ts'
+import { routes as all } from '../../../server/rest/routes.ts'
 import { aPhoto } from '../../builders.ts'
 import { expectProblem, faultsOf, openWeb, type Web } from '../web.ts'
 

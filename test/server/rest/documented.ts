@@ -1,7 +1,7 @@
 import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { expect } from 'vitest'
-import type { Route } from '../../../server/rest/routes.ts'
+import type { Route } from '../../../server/rest/endpoint.ts'
 import type { Answer, Web } from '../web.ts'
 
 /** JSON Schema, as far as it is looked into here. */

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { aKeyOfAllScopes, anOrganisation } from '../../builders.ts'
+import { webWithReceiver } from '../../jobs/webhooks/listening.ts'
 import { until } from '../../processes.ts'
-import { webWithReceiver } from './listening.ts'
 
 const t = webWithReceiver()
 
