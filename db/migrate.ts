@@ -45,11 +45,16 @@ async function applyAgainAfterDeadlock(db: Db, migrationsFolder: string): Promis
   }
 }
 
-/** Throws InstallationError if PostgreSQL is too old for Punctual. */
+/** Throws InstallationError if PostgreSQL is too old for Punctual, or if the database can't store every language. */
 export async function requireVersion(db: Db): Promise<void> {
-  const [row] = await db.execute<{ number: string; name: string }>(
-    sql`select current_setting('server_version_num') as number, current_setting('server_version') as name`,
+  const [row] = await db.execute<{ number: string; name: string; encoding: string }>(
+    sql`select current_setting('server_version_num') as number, current_setting('server_version') as name,
+      current_setting('server_encoding') as encoding`,
   )
+  if (row!.encoding !== 'UTF8')
+    throw new InstallationError(
+      `The database has the encoding ${row!.encoding}, which can't store every language. Create one with the encoding UTF8.`,
+    )
   if (Number(row!.number) >= OldestPostgres * 10_000) return
   throw new InstallationError(
     `PostgreSQL ${row!.name} is too old. Upgrade it to ${OldestPostgres} or newer, or set DATABASE_URL to another server.`,

@@ -1,11 +1,14 @@
 import { sql } from 'drizzle-orm'
 import {
   type AnyPgColumn,
+  boolean,
+  check,
   foreignKey,
   index,
   pgEnum,
   pgTable,
   primaryKey,
+  smallint,
   text,
   timestamp,
   uniqueIndex,
@@ -36,11 +39,19 @@ export const accounts = pgTable(
     id: id(),
     name: text().notNull(),
     email: text().notNull(),
+    emailVerifiedAt: instant(), // when a link that we mailed to this address was used
     passwordHash: text().notNull(),
     timeZone: text().notNull().default('UTC'), // IANA name
+    wantsNotices: boolean().notNull().default(true), // by mail, when a post or a channel needs attention
+    weekStart: smallint(), // 1 is Monday, 7 is Sunday; null: by the browser's language
+    clock: smallint(), // 12 or 24 hours; null: by the browser's language
     createdAt: createdAt(),
   },
-  (t) => [uniqueIndex('accounts_email').on(sql`lower(${t.email})`)], // one account per address, in any case
+  (t) => [
+    uniqueIndex('accounts_email').on(sql`lower(${t.email})`), // one account per address, in any case
+    check('week_start_is_a_day', sql`${t.weekStart} between 1 and 7`),
+    check('clock_is_known', sql`${t.clock} in (12, 24)`),
+  ],
 )
 
 export const role = pgEnum('role', ['owner', 'admin', 'editor', 'viewer'])
@@ -54,9 +65,29 @@ export const memberships = pgTable(
       .notNull()
       .references(() => accounts.id, { onDelete: 'cascade' }),
     role: role().notNull(),
+    lastChannelIds: uuid().array(), // of the last post that they wrote: the next one begins with these
     createdAt: createdAt(),
   },
   (t) => [primaryKey({ columns: [t.organisationId, t.accountId] }), index('memberships_account').on(t.accountId)],
+)
+
+// A sign-up that waits for the link in its mail. No account, organisation or session exists before the link is used. One
+// address can have several: the first that is used becomes the account.
+export const signUps = pgTable(
+  'sign_ups',
+  {
+    id: id(),
+    tokenHash: bytes().unique(), // SHA-256 of 32 random bytes; null until the worker has written the mail
+    email: text().notNull(),
+    name: text().notNull(),
+    organisation: text().notNull(), // its name
+    passwordHash: text().notNull(),
+    timeZone: text().notNull(),
+    next: text().notNull(), // the path to go on to
+    createdAt: createdAt(),
+    expiresAt: instant().notNull(),
+  },
+  (t) => [index('sign_ups_expiry').on(t.expiresAt)], // the sweep
 )
 
 // A signed-in browser, and the organisation that it shows.

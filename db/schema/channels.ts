@@ -17,6 +17,7 @@ export type ChannelLimits = {
   mediaBytes?: number | undefined // of an image
   videoBytes?: number | undefined
   videoSeconds?: number | undefined
+  videoAlone?: boolean | undefined // a video goes out without other files: four images or one video
   altLength?: number | undefined
 }
 
