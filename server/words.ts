@@ -1,5 +1,5 @@
 import type { Scope } from './access/scopes.ts'
-import type { EventType } from './webhooks/forms.ts'
+import type { EventType } from './webhooks/event-names.ts'
 
 // What pages and the OpenAPI document call scopes and events.
 

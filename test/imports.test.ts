@@ -11,7 +11,11 @@ const Pure = [
   ...globSync('server/*/forms.ts', { cwd: Root }),
   'server/access/scopes.ts',
   'server/words.ts',
+  'server/webhooks/event-names.ts',
+  'server/api-requests/methods.ts',
+  'server/oauth/redirect-uri.ts',
   ...Counting,
+  'jobs/wall-clock.ts',
 ] // shared by pages and rules
 
 type Import = { from: string; to: string; typeOnly: boolean } // `to` is one of our files, or a package
@@ -28,14 +32,14 @@ describe('the folders', () => {
     expect(upward.map(show)).toEqual([])
   })
 
-  test('a page imports only types from outside app, except from forms and text counting', () => {
+  test('a page imports only types from outside app, except from forms, checks of content and the wall clock', () => {
     const taken = values.filter(({ from, to }) => level(from) === 3 && level(to) >= 0 && level(to) < 3)
     expect(taken.filter(({ to }) => !Pure.includes(to)).map(show)).toEqual([])
   })
 
-  test('forms and text counting import only zod and each other', () => {
+  test('forms, checks of content and the wall clock import only zod, luxon and each other', () => {
     const taken = values.filter(({ from }) => Pure.includes(from))
-    expect(taken.filter(({ to }) => to !== 'zod' && !Pure.includes(to)).map(show)).toEqual([])
+    expect(taken.filter(({ to }) => !['zod', 'luxon', ...Pure].includes(to)).map(show)).toEqual([])
   })
 
   test('every relative import names a file', () => {
@@ -47,7 +51,7 @@ describe('the folders', () => {
 // `beside`.
 const Rooms: Record<string, string[][]> = {
   jobs: [
-    ['delivery-errors', 'timeouts-and-delays', 'outbound'],
+    ['delivery-errors', 'timeouts-and-delays', 'notices', 'outbound', 'wall-clock'],
     ['networks'],
     ['ledger'],
     ['monitoring'],

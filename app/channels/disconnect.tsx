@@ -1,7 +1,6 @@
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import { PostForm } from '../shell/post-form.tsx'
-import { ButtonLink, Submit } from '../ui/forms/button.tsx'
-import { Panel } from '../ui/page.tsx'
+import { Confirm } from '../ui/confirm.tsx'
 import { channelStrings } from './strings.tsx'
 
 const strings = channelStrings.disconnect
@@ -9,19 +8,19 @@ const strings = channelStrings.disconnect
 /** Asks what to do with the posts that have not gone out. */
 export function DisconnectForm({ channel, unsent }: { channel: Channel; unsent: number }) {
   return (
-    <Panel title={strings.title(channel.name)} lead={unsent > 0 ? strings.unsent(unsent) : strings.noneUnsent}>
-      <PostForm className="space-y-5">
-        <input type="hidden" name="intent" value="disconnect" />
-        <input type="hidden" name="id" value={channel.id} />
+    <PostForm>
+      <input type="hidden" name="intent" value="disconnect" />
+      <input type="hidden" name="id" value={channel.id} />
+      <Confirm
+        title={strings.title(channel.name)}
+        lead={unsent > 0 ? strings.unsent(unsent) : strings.noneUnsent}
+        does={strings.submit}
+        keeps={strings.keep}
+        backTo="/channels"
+      >
         {unsent > 0 ? <UnsentChoice /> : <input type="hidden" name="unsent" value="cancel" />}
-        <div className="flex gap-2">
-          <Submit look="danger">{strings.submit}</Submit>
-          <ButtonLink to="/channels" look="quiet">
-            {strings.keep}
-          </ButtonLink>
-        </div>
-      </PostForm>
-    </Panel>
+      </Confirm>
+    </PostForm>
   )
 }
 

@@ -1,12 +1,12 @@
 import { Form, useLoaderData } from '@remix-run/react'
 import { ListFilter } from 'lucide-react'
-import type { InputHTMLAttributes, ReactNode } from 'react'
-import { requestMethods } from '../../server/api-requests/forms.ts'
 import type { ApiRequest } from '../../server/api-requests/list.ts'
+import { requestMethods } from '../../server/api-requests/methods.ts'
 import type { Fault } from '../../server/errors.ts'
 import { useZone } from '../shell/account.ts'
 import { ButtonLink, Submit } from '../ui/forms/button.tsx'
-import { controlClass, FieldErrors } from '../ui/forms/field.tsx'
+import { FieldErrors } from '../ui/forms/control.tsx'
+import { FilterInput, FilterSelect } from '../ui/forms/filter-fields.tsx'
 import { requestStrings } from './strings.tsx'
 
 const strings = requestStrings.filters
@@ -36,17 +36,17 @@ export function CallFilters() {
       {/* The key resets what was typed and not sent when the filters change. */}
       <Form key={JSON.stringify(asked)} className="grid gap-4 px-4 pb-4 sm:grid-cols-2 sm:px-5 sm:pb-5 lg:grid-cols-3">
         <Credential />
-        <Select name="method" label={strings.method}>
+        <FilterSelect name="method" label={strings.method}>
           {requestMethods.map((method) => (
             <option key={method}>{method}</option>
           ))}
-        </Select>
-        <Input name="status" label={strings.status} placeholder={strings.statusExample} />
-        <Input name="problem" label={strings.problem} placeholder="invalid_request" />
-        <Input name="path" label={strings.path} placeholder="/posts" />
-        <Input name="requestId" label={strings.requestId} />
-        <Input name="from" label={strings.from} type="date" />
-        <Input name="to" label={strings.to} type="date" />
+        </FilterSelect>
+        <FilterInput name="status" label={strings.status} placeholder={strings.statusExample} />
+        <FilterInput name="problem" label={strings.problem} placeholder="invalid_request" />
+        <FilterInput name="path" label={strings.path} placeholder="/posts" />
+        <FilterInput name="requestId" label={strings.requestId} />
+        <FilterInput name="from" label={strings.from} type="date" />
+        <FilterInput name="to" label={strings.to} type="date" />
         <div className="flex items-end gap-2">
           <Submit look="primary">{strings.filter}</Submit>
           <ButtonLink to="/settings/developers/requests" look="quiet">
@@ -64,13 +64,13 @@ function Credential() {
   const { asked, keys, apps, requests } = useLoaderData<Shown>()
   const isListed = [...keys, ...apps].some(({ id }) => id === asked.credential)
   return (
-    <Select name="credential" label={strings.credential}>
+    <FilterSelect name="credential" label={strings.credential}>
       <Options label={strings.keys} of={keys} />
       <Options label={strings.apps} of={apps} />
       {asked.credential && !isListed ? (
         <option value={asked.credential}>{requests[0]?.credentialName ?? strings.removedCredential}</option>
       ) : null}
-    </Select>
+    </FilterSelect>
   )
 }
 
@@ -84,51 +84,5 @@ function Options({ label, of: credentials }: { label: string; of: { id: string; 
         </option>
       ))}
     </optgroup>
-  )
-}
-
-type Named = { name: string; label: string }
-
-function Select({ name, label, children }: Named & { children: ReactNode }) {
-  const { asked } = useLoaderData<Shown>()
-  return (
-    <Labelled name={name} label={label}>
-      <select id={name} name={name} defaultValue={asked[name] ?? ''} className={`${controlClass} pr-8`}>
-        <option value="">{strings.any}</option>
-        {children}
-      </select>
-    </Labelled>
-  )
-}
-
-function Input({ name, label, ...rest }: Named & InputHTMLAttributes<HTMLInputElement>) {
-  const { asked, faults } = useLoaderData<Shown>()
-  const isWrong = faults.some(({ path }) => path === name)
-  return (
-    <Labelled name={name} label={label}>
-      <input
-        {...rest}
-        id={name}
-        name={name}
-        defaultValue={asked[name] ?? ''}
-        aria-invalid={isWrong || undefined}
-        aria-describedby={isWrong ? `${name}-error` : undefined}
-        className={controlClass}
-      />
-    </Labelled>
-  )
-}
-
-function Labelled({ name, label, children }: Named & { children: ReactNode }) {
-  const { faults } = useLoaderData<Shown>()
-  const errors = faults.filter(({ path }) => path === name).map(({ message }) => message)
-  return (
-    <div>
-      <label htmlFor={name} className="mb-1.5 block text-sm font-medium">
-        {label}
-      </label>
-      {children}
-      <FieldErrors id={`${name}-error`} errors={errors} />
-    </div>
   )
 }

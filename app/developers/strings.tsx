@@ -76,7 +76,6 @@ export const requestStrings = {
     requestId: 'Request id',
     from: 'From',
     to: 'To',
-    any: 'Any',
     filter: 'Filter',
     clear: 'Clear',
     zone: (zone: string) => `Dates are in the time zone ${zone}.`,

@@ -1,5 +1,6 @@
 import type { Field } from '../../server/rest/reference.ts'
 import { referenceStrings } from './strings.tsx'
+import { WithCode } from './with-code.tsx'
 
 /** Parameters or members, a row each. On a narrow screen a row becomes a paragraph. */
 export function Fields({ title, fields }: { title: string; fields: Field[] }) {
@@ -16,7 +17,11 @@ export function Fields({ title, fields }: { title: string; fields: Field[] }) {
             </dt>
             <dd className="min-w-0">
               <span className="break-words text-muted">{type}</span>
-              {about ? <span className="block">{about}</span> : null}
+              {about ? (
+                <span className="block">
+                  <WithCode text={about} />
+                </span>
+              ) : null}
             </dd>
           </div>
         ))}

@@ -7,7 +7,7 @@ import { Instant } from '../shell/instant.tsx'
 import { useMay } from '../shell/permissions.ts'
 import { PostForm } from '../shell/post-form.tsx'
 import { Submit } from '../ui/forms/button.tsx'
-import { controlClass } from '../ui/forms/field.tsx'
+import { controlClass } from '../ui/forms/control.tsx'
 import { Status } from './status.tsx'
 import { postStrings } from './strings.tsx'
 

@@ -1,4 +1,4 @@
-import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
+import { json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { useLoaderData } from '@remix-run/react'
 import { GuideShown } from '../docs/guide.tsx'
 import { docsStrings } from '../docs/strings.tsx'
@@ -8,8 +8,9 @@ export const meta: MetaFunction<typeof loader> = ({ data }) => [
 ]
 
 export async function loader({ context, params }: LoaderFunctionArgs) {
+  if (params.guide === 'quickstart') throw redirect('/docs') // where it is; but this is the address that people guess
   const guide = await context.guide(params.guide ?? '')
-  if (!guide || params.guide === 'quickstart') throw json(null, { status: 404 }) // that one is at /docs
+  if (!guide) throw json(null, { status: 404 })
   return json(guide)
 }
 

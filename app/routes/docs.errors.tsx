@@ -1,6 +1,7 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { useLoaderData } from '@remix-run/react'
 import { docsStrings } from '../docs/strings.tsx'
+import { WithCode } from '../docs/with-code.tsx'
 
 export const meta: MetaFunction = () => [{ title: docsStrings.pageTitle(docsStrings.pages.errors) }]
 
@@ -26,7 +27,9 @@ export default function Errors() {
             <code className="break-all font-mono">{code}</code> <span className="font-normal text-muted">{status}</span>
           </h2>
           <p className="mt-1">{sentence}</p>
-          <p className="mt-1 text-muted">{cure.replaceAll('`', '')}</p>
+          <p className="mt-1 text-muted">
+            <WithCode text={cure} />
+          </p>
         </section>
       ))}
       <h2 className="mt-4 border-line border-t pt-6 font-semibold text-lg">{docsStrings.errors.faults}</h2>
@@ -34,7 +37,9 @@ export default function Errors() {
         {faults.map(({ code, cure }) => (
           <div key={code} id={code} className="scroll-mt-6 py-2.5">
             <dt className="break-all font-mono font-semibold text-sm">{code}</dt>
-            <dd className="text-muted">{cure}</dd>
+            <dd className="text-muted">
+              <WithCode text={cure} />
+            </dd>
           </div>
         ))}
       </dl>

@@ -1,7 +1,7 @@
 import type { MetaFunction } from '@remix-run/node'
 import { Link } from '@remix-run/react'
 import type { ReactNode } from 'react'
-import { eventTypes } from '../../server/webhooks/forms.ts'
+import { eventTypes } from '../../server/webhooks/event-names.ts'
 import { eventWords } from '../../server/words.ts'
 import { webhookExamples } from '../developers/webhooks/webhook-examples.ts'
 import { docsStrings } from '../docs/strings.tsx'

@@ -10,10 +10,11 @@ import { approvedAppStrings } from '../developers/apps/strings.tsx'
 import { Instant } from '../shell/instant.tsx'
 import { useMay } from '../shell/permissions.ts'
 import { PostForm } from '../shell/post-form.tsx'
-import { Button, ButtonLink, Submit } from '../ui/forms/button.tsx'
+import { Confirm } from '../ui/confirm.tsx'
+import { Button } from '../ui/forms/button.tsx'
 import { Tab } from '../ui/lists/tab.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { Empty, PageHead, Panel } from '../ui/page.tsx'
+import { Empty, PageHead } from '../ui/page.tsx'
 
 export const meta: MetaFunction = () => [{ title: approvedAppStrings.pageTitle }]
 
@@ -115,17 +116,16 @@ function Facts({ of: { scopes, channels, approvals, lastUsedAt } }: { of: Approv
 function Revocation({ of: { id, name, tokens } }: { of: ApprovedApp }) {
   const strings = approvedAppStrings.revocation
   return (
-    <div className="mt-4">
-      <Panel title={strings.title(name)} lead={strings.lead(tokens)}>
-        <PostForm className="flex flex-wrap gap-2">
-          <input type="hidden" name="id" value={id} />
-          <Submit look="danger">{strings.revoke}</Submit>
-          <ButtonLink to="/settings/approved-apps" look="quiet">
-            {strings.keep}
-          </ButtonLink>
-        </PostForm>
-      </Panel>
-    </div>
+    <PostForm className="mt-4">
+      <input type="hidden" name="id" value={id} />
+      <Confirm
+        title={strings.title(name)}
+        lead={strings.lead(tokens)}
+        does={strings.revoke}
+        keeps={strings.keep}
+        backTo="/settings/approved-apps"
+      />
+    </PostForm>
   )
 }
 

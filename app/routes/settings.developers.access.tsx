@@ -1,6 +1,7 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { Form, Link, useActionData, useLoaderData } from '@remix-run/react'
 import { KeyRound } from 'lucide-react'
+import { instantOf } from '../../jobs/wall-clock.ts'
 import { defaultScopes, scopes } from '../../server/access/scopes.ts'
 import { NewKey } from '../../server/accounts/forms.ts'
 import { ById } from '../../server/forms.ts'
@@ -10,10 +11,10 @@ import { keyStrings } from '../developers/strings.tsx'
 import { Instant } from '../shell/instant.tsx'
 import { mayManage } from '../shell/permissions.ts'
 import { PostForm } from '../shell/post-form.tsx'
-import { Button, ButtonLink, Submit } from '../ui/forms/button.tsx'
+import { Confirm } from '../ui/confirm.tsx'
+import { Button } from '../ui/forms/button.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { Empty, PageHead, Panel } from '../ui/page.tsx'
-import { instantOf } from '../ui/time-zone.ts'
+import { Empty, PageHead } from '../ui/page.tsx'
 
 export const meta: MetaFunction = () => [{ title: keyStrings.pageTitle }]
 
@@ -137,18 +138,17 @@ function Expiry({ of: key }: { of: { expiresAt: string | null; expired: boolean 
 function Revocation({ id, name }: { id: string; name: string }) {
   const strings = keyStrings.revocation
   return (
-    <div className="mt-4">
-      <Panel title={strings.title(name)} lead={strings.lead}>
-        <PostForm className="flex gap-2">
-          <input type="hidden" name="intent" value="revoke" />
-          <input type="hidden" name="id" value={id} />
-          <Submit look="danger">{strings.revoke}</Submit>
-          <ButtonLink to="/settings/developers/access" look="quiet">
-            {strings.keep}
-          </ButtonLink>
-        </PostForm>
-      </Panel>
-    </div>
+    <PostForm className="mt-4">
+      <input type="hidden" name="intent" value="revoke" />
+      <input type="hidden" name="id" value={id} />
+      <Confirm
+        title={strings.title(name)}
+        lead={strings.lead}
+        does={strings.revoke}
+        keeps={strings.keep}
+        backTo="/settings/developers/access"
+      />
+    </PostForm>
   )
 }
 

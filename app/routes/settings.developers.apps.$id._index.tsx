@@ -14,7 +14,8 @@ import { PostForm } from '../shell/post-form.tsx'
 import { Copyable } from '../ui/copy.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
 import { Submit } from '../ui/forms/button.tsx'
-import { Field, FieldErrors, FormErrors, Said } from '../ui/forms/field.tsx'
+import { FieldErrors } from '../ui/forms/control.tsx'
+import { Field, FormErrors, Said } from '../ui/forms/field.tsx'
 import { Card, Panel } from '../ui/page.tsx'
 
 export async function action(args: ActionFunctionArgs) {

@@ -10,9 +10,9 @@ import { CallFilters } from '../developers/call-filters.tsx'
 import { requestStrings } from '../developers/strings.tsx'
 import { mayManage } from '../shell/permissions.ts'
 import { ButtonLink } from '../ui/forms/button.tsx'
+import { askedOf, withInstants } from '../ui/forms/filters.ts'
 import { Paging } from '../ui/lists/paging.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
-import { instantOf } from '../ui/time-zone.ts'
 
 export const meta: MetaFunction = () => [{ title: requestStrings.pageTitle }]
 
@@ -23,11 +23,8 @@ const names = ['credential', 'method', 'status', 'problem', 'path', 'requestId',
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
   const mayRead = mayManage(member.role)
-  const { searchParams } = new URL(args.request.url)
-  const asked = Object.fromEntries(
-    names.flatMap((name) => (searchParams.get(name) ? [[name, searchParams.get(name)!]] : [])),
-  )
-  const cursor = searchParams.get('cursor') ?? ''
+  const asked = askedOf(args.request, names)
+  const cursor = new URL(args.request.url).searchParams.get('cursor') ?? ''
   const [{ status, ...page }, credentials] = mayRead
     ? await Promise.all([pageOf(api, asked, cursor, member.timeZone), credentialsOf(api)])
     : [nothing, { keys: [], apps: [] }]
@@ -42,12 +39,7 @@ type Wanted = Parameters<Api['requests']['list']>[0]
 
 /** A page of requests, or the faults of the filters. */
 async function pageOf(api: Api, asked: Record<string, string>, cursor: string, zone: string): Promise<Found> {
-  const { from, to, ...rest } = asked
-  const days = {
-    ...(from ? { from: instantAt(from, '00:00', zone) } : {}),
-    ...(to ? { to: instantAt(to, '24:00', zone) } : {}),
-  }
-  const wanted = { ...rest, ...days, limit: PageLimit, ...(cursor ? { cursor } : {}) } as Wanted
+  const wanted = { ...withInstants(asked, zone), limit: PageLimit, ...(cursor ? { cursor } : {}) } as Wanted
   try {
     const { data, nextCursor } = await api.requests.list(wanted)
     return { ...nothing, requests: data, nextCursor }
@@ -55,11 +47,6 @@ async function pageOf(api: Api, asked: Record<string, string>, cursor: string, z
     const { status, errors } = problemOf(error)
     return { ...nothing, status, faults: errors }
   }
-}
-
-// The schema refuses a text that is not a day.
-function instantAt(day: string, time: string, zone: string): string {
-  return instantOf(day, time, zone)?.toISOString() ?? day
 }
 
 async function credentialsOf(api: Api) {

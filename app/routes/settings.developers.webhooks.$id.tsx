@@ -4,6 +4,7 @@ import { ById } from '../../server/forms.ts'
 import { ListWebhookDeliveries, UpdateWebhook, WebhookDeliveryById } from '../../server/webhooks/forms.ts'
 import { answer, formOf, shown, signedIn } from '../api.ts'
 import { webhookStrings } from '../developers/webhooks/strings.tsx'
+import { ChangedWebhook } from '../developers/webhooks/typed.ts'
 import { WebhookCard, WebhookPanel } from '../developers/webhooks/webhook-card.tsx'
 import { SecretShown } from '../developers/webhooks/webhook-form.tsx'
 import { WebhookLog } from '../developers/webhooks/webhook-log.tsx'
@@ -30,13 +31,6 @@ export async function loader(args: LoaderFunctionArgs) {
   const webhook = await shown(api.webhooks.get({ id }))
   return json({ webhook, log, status: status ?? null, asked })
 }
-
-// In this form, choosing no event is a mistake, and an emptied description is saved as empty.
-const shape = UpdateWebhook.shape
-const ChangedWebhook = UpdateWebhook.extend({
-  description: shape.description.unwrap().default(''),
-  events: shape.events.unwrap(),
-})
 
 export async function action(args: ActionFunctionArgs) {
   const { webhooks } = signedIn(args).api

@@ -1,10 +1,10 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { Form, Link, useActionData, useLoaderData } from '@remix-run/react'
 import { ChevronRight, Webhook as WebhookIcon } from 'lucide-react'
-import { CreateWebhook } from '../../server/webhooks/forms.ts'
 import type { Webhook } from '../../server/webhooks/webhooks.ts'
 import { answer, formOf, signedIn } from '../api.ts'
 import { webhookStrings } from '../developers/webhooks/strings.tsx'
+import { NewWebhook } from '../developers/webhooks/typed.ts'
 import { SecretShown, WebhookForm } from '../developers/webhooks/webhook-form.tsx'
 import { cureOf, isAmiss, isTroubled, Trouble, WebhookState } from '../developers/webhooks/webhook-state.tsx'
 import { mayManage } from '../shell/permissions.ts'
@@ -23,12 +23,9 @@ export async function loader(args: LoaderFunctionArgs) {
   return json({ mayMake, asked, webhooks })
 }
 
-// The API sends all events when none are named. In this form, choosing none is a mistake.
-const WithEvents = CreateWebhook.extend({ events: CreateWebhook.shape.events.unwrap() })
-
 export async function action(args: ActionFunctionArgs) {
   const { api } = signedIn(args)
-  return answer(formOf(args.context), WithEvents, async (wanted) => {
+  return answer(formOf(args.context), NewWebhook, async (wanted) => {
     const { id, url, secret } = await api.webhooks.create(wanted)
     return json({ made: { id, url, secret } })
   })

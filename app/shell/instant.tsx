@@ -1,14 +1,27 @@
-import { DateTime } from 'luxon'
 import { useZone } from './account.ts'
 
-const forms = { full: 'ccc d LLL yyyy, HH:mm', day: 'd LLL yyyy', time: 'HH:mm', exact: 'd LLL yyyy, HH:mm:ss' }
+const forms = {
+  full: ({ weekday, day, month, year, hour, minute }: Parts) => `${weekday} ${day} ${month} ${year}, ${hour}:${minute}`,
+  day: ({ day, month, year }: Parts) => `${day} ${month} ${year}`,
+  time: ({ hour, minute }: Parts) => `${hour}:${minute}`,
+  exact: ({ day, month, year, hour, minute, second }: Parts) => `${day} ${month} ${year}, ${hour}:${minute}:${second}`,
+}
 
-/** An instant (ISO 8601) in the person's time zone. The formats are simple, so that server and browser write the same. */
+type Parts = Record<string, string>
+
+/** An instant (ISO 8601) in the person's time zone. The forms are simple, so that server and browser write the same. */
 export function Instant({ at, form = 'full' }: { at: string; form?: keyof typeof forms }) {
-  const shown = DateTime.fromISO(at, { zone: useZone(), locale: 'en' }).toFormat(forms[form])
   return (
     <time dateTime={at} className="whitespace-nowrap tabular-nums">
-      {shown}
+      {forms[form](partsOf(at, useZone()))}
     </time>
   )
+}
+
+// Without luxon: it is on every page, and most need nothing else of it.
+function partsOf(at: string, timeZone: string): Parts {
+  const names = { weekday: 'short', month: 'short' } as const
+  const numbers = { day: 'numeric', year: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
+  const format = new Intl.DateTimeFormat('en-US', { ...names, ...numbers, hourCycle: 'h23', timeZone })
+  return Object.fromEntries(format.formatToParts(new Date(at)).map(({ type, value }) => [type, value]))
 }

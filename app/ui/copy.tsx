@@ -38,7 +38,7 @@ export function Copyable({ label, copyName, text }: { label?: string; copyName: 
     <div>
       {label ? <p className="mb-1.5 text-sm font-medium">{label}</p> : null}
       <div className="flex flex-wrap items-center gap-3">
-        <code className="min-w-0 select-all break-all rounded-lg bg-sunken px-3 py-2 font-mono text-sm">{text}</code>
+        <code className="min-w-0 select-all break-all rounded-lg bg-sunken px-3 py-2.5 font-mono text-sm">{text}</code>
         <CopyButton copyName={copyName} text={text} />
       </div>
     </div>

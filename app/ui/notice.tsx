@@ -3,17 +3,17 @@ import { type ReactNode, useEffect, useRef } from 'react'
 
 /** Says what an action did, when the form that did it is no longer on the page. Takes the focus. */
 export function Notice({ children }: { children: ReactNode }) {
-  const box = useRef<HTMLParagraphElement>(null)
+  const box = useRef<HTMLDivElement>(null)
   useEffect(() => box.current?.focus(), [])
   return (
-    <p
+    <div // it may hold a form
       ref={box}
       role="status"
       tabIndex={-1}
       className="mb-5 flex items-center gap-2 rounded-lg bg-good/10 px-3.5 py-2.5 text-sm text-good"
     >
       <CircleCheck aria-hidden className="size-4 shrink-0" />
-      <span>{children}</span>
-    </p>
+      <div className="min-w-0 break-words">{children}</div>
+    </div>
   )
 }

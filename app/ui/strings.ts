@@ -1,5 +1,6 @@
 /** What these components say themselves. Everything about a noun of the product comes in by their props. */
 export const uiStrings = {
+  any: 'Any', // the choice of a filter that filters nothing
   copy: {
     copy: 'Copy',
     copied: 'Copied.',

@@ -1,32 +1,5 @@
-import { DateTime, IANAZone } from 'luxon'
-
-/**
- * The instant that a clock in `zone` shows as `date` (yyyy-mm-dd) and `time` (hh:mm). A time that the clocks skip
- * becomes the first instant after it. Of a time that they show twice, it is the earlier one. Null when the date or the
- * time is not valid.
- */
-export function instantOf(date: string, time: string, zone: string): Date | null {
-  const written = DateTime.fromISO(`${date}T${time}`, { zone: 'utc' })
-  if (!written.isValid) return null
-  const clock = IANAZone.create(zone)
-  const wallMs = written.toMillis()
-  // No zone changes twice within two days, so these are the offsets that may apply.
-  const around = [-1, 1].map((days) => written.plus({ days }).toMillis())
-  const offsets = around.map((ms) => clock.offset(ms))
-  const candidates = offsets.map((minutes) => wallMs - minutes * 60_000)
-  const shown = candidates.filter((ms) => ms + clock.offset(ms) * 60_000 === wallMs)
-  if (shown.length > 0) return new Date(Math.min(...shown))
-  return new Date(changeBetween(clock, Math.min(...candidates), Math.max(...candidates)))
-}
-
-/** The first instant (ms) after `before` at which the clock has the offset that it has at `after`. */
-function changeBetween(clock: IANAZone, before: number, after: number): number {
-  if (after - before <= 1) return after
-  const middle = Math.floor((before + after) / 2)
-  return clock.offset(middle) === clock.offset(after)
-    ? changeBetween(clock, before, middle)
-    : changeBetween(clock, middle, after)
-}
+import { DateTime } from 'luxon'
+import { instantOf } from '../../jobs/wall-clock.ts'
 
 /** What a clock in `zone` shows at an instant, in the form of the fields Date and Time. */
 export function clockAt(instant: string | Date, zone: string): { date: string; time: string } {
@@ -47,5 +20,9 @@ export function startOfDay(now: Date, zone: string): Date {
 /** The next full hour on a clock in `zone` that is at least ten minutes away. */
 export function nextHour(zone: string): { date: string; time: string } {
   const soon = DateTime.now().setZone(zone).plus({ minutes: 10 })
-  return clockAt(soon.startOf('hour').plus({ hours: 1 }).toJSDate(), zone)
+  const hour = soon.startOf('hour').plus({ hours: 1 })
+  const next = clockAt(hour.toJSDate(), zone)
+  // When clocks are set back, an hour is shown twice and means the first one, which may be over.
+  const isOver = instantOf(next.date, next.time, zone)! < soon.toJSDate()
+  return isOver ? clockAt(hour.plus({ hours: 1 }).toJSDate(), zone) : next
 }

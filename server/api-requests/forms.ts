@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { cursor, Id, Instant, limit, text } from '../forms.ts'
+import { requestMethods } from './methods.ts'
 
-export const requestMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 export const ListRequests = z.strictObject({
   credential: Id.optional(), // the key or the app
   method: z.enum(requestMethods).optional(),

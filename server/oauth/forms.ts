@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Id, line, text } from '../forms.ts'
+import { isListedOnce, isRedirectUri, RedirectUrisAtMost, redirectUriFaults } from './redirect-uri.ts'
 
 // The inputs of the procedures of apps and of consents to them.
 
@@ -7,26 +8,12 @@ const AppName = line(100)
 const AppDescription = text(500).trim()
 
 /** A redirect URI: https, or http to a loopback address; no fragment, user info or wildcard. */
-export const RedirectUri = z
-  .string()
-  .max(2000)
-  .refine(
-    isRedirectUri,
-    'Must start with https://, or with http:// for 127.0.0.1, [::1] or localhost. No fragment, user name or wildcard.',
-  )
+export const RedirectUri = z.string().max(2000).refine(isRedirectUri, redirectUriFaults.form)
 const RedirectUris = z
   .array(RedirectUri)
   .min(1, 'Enter at least one redirect URL.')
-  .max(10, 'At most 10 redirect URLs.')
-  .refine((uris) => new Set(uris).size === uris.length, 'The same URL is listed twice.')
-
-function isRedirectUri(value: string): boolean {
-  if (!URL.canParse(value) || /[\s#*\\]|[^\x21-\x7e]/.test(value)) return false
-  // As typed: a parser would also read https:host, 127.1 and a user without a name.
-  const [, scheme, authority = '@'] = value.match(/^(https?):\/\/([^/?]+)/) ?? []
-  if (authority.includes('@')) return false
-  return scheme === 'https' || /^(127\.0\.0\.1|\[::1\]|localhost)(:\d+)?$/.test(authority)
-}
+  .max(RedirectUrisAtMost, redirectUriFaults.tooMany)
+  .refine(isListedOnce, redirectUriFaults.twice)
 
 export const CreateApp = z.strictObject({
   name: AppName,

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { Id, Instant } from '../answers.ts'
 import { Channel } from '../channels/answers.ts'
 import { Post } from '../posts/answers.ts'
-import type { EventType } from '../webhooks/forms.ts'
-import { eventTypes } from '../webhooks/forms.ts'
+import { type EventType, eventTypes } from '../webhooks/event-names.ts'
 
 const [postEvents, channelEvents] = [eventsOf('post.'), eventsOf('channel.')]
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Count, Id, Instant } from '../answers.ts'
-import { eventTypes } from './forms.ts'
+import { eventTypes } from './event-names.ts'
 
 export const Webhook = z
   .object({

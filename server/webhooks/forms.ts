@@ -1,19 +1,6 @@
 import { z } from 'zod'
 import { cursor, Id, limit, text } from '../forms.ts'
-
-/** The events that a webhook can get. */
-export const eventTypes = [
-  'post.created',
-  'post.updated',
-  'post.published',
-  'post.partially_published',
-  'post.failed',
-  'post.needs_review',
-  'post.cancelled',
-  'channel.connected',
-  'channel.needs_reconnect',
-] as const
-export type EventType = (typeof eventTypes)[number]
+import { eventTypes } from './event-names.ts'
 
 const WebhookUrl = text(2000)
   .pipe(z.url({ protocol: /^https?$/, error: 'Must be a URL that starts with https:// or http://.', abort: true }))

@@ -15,15 +15,8 @@ import { needs, requireScope, router } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
 import { ById } from '../forms.ts'
 import type * as answers from './answers.ts'
-import {
-  CreateWebhook,
-  type EventType,
-  eventTypes,
-  ListWebhookDeliveries,
-  ListWebhooks,
-  UpdateWebhook,
-  WebhookDeliveryById,
-} from './forms.ts'
+import { type EventType, eventTypes } from './event-names.ts'
+import { CreateWebhook, ListWebhookDeliveries, ListWebhooks, UpdateWebhook, WebhookDeliveryById } from './forms.ts'
 import { listDeliveries, readDelivery, type WebhookDelivery } from './log.ts'
 
 const WebhooksAtMost = 20

@@ -34,7 +34,7 @@ test('Mastodon is connected over a link to the instance, and reconnected without
   await page.getByText('Ada of the engine is connected.').waitFor()
 
   await page.getByRole('button', { name: 'Reconnect' }).click()
-  expect(await page.getByLabel('Server').inputValue()).toBe(mastodon.origin)
+  await expect.poll(() => page.getByLabel('Server').inputValue()).toBe(mastodon.origin)
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('link', { name: 'Continue to localhost' }).click()
   await page.getByText('Ada of the engine is connected.').waitFor()
@@ -62,7 +62,7 @@ test('a disconnected channel is connected again by one button, and the page says
   })
 
   await page.goto(`/channels?reconnect=${channelId}`)
-  expect(await page.getByLabel('Server').inputValue()).toBe(mastodon.origin)
+  await expect.poll(() => page.getByLabel('Server').inputValue()).toBe(mastodon.origin)
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('link', { name: 'Continue to localhost' }).click()
   await page.getByText('Ada of the engine is connected. 1 post is scheduled. 1 post needs attention.').waitFor()

@@ -4,9 +4,10 @@ import type { App } from '../../../server/oauth/apps.ts'
 import { PostForm } from '../../shell/post-form.tsx'
 import { useAnswer } from '../../ui/forms/answer.ts'
 import { Submit } from '../../ui/forms/button.tsx'
-import { controlClass, Field, FieldErrors, FormErrors, Hint } from '../../ui/forms/field.tsx'
+import { FieldErrors, Hint, textAreaClass } from '../../ui/forms/control.tsx'
+import { Field, FormErrors } from '../../ui/forms/field.tsx'
 import { AppMark } from './app-mark.tsx'
-import { redirectFaults } from './registration.ts'
+import { faultsWhileTyping } from './redirect-urls.ts'
 import { appStrings } from './strings.tsx'
 
 const strings = appStrings.form
@@ -68,7 +69,7 @@ function TextField({ label, field, hint, isCode, errors = field.errors, onInput,
         onInput={(event) => onInput?.(event.currentTarget.value)}
         aria-invalid={errors?.length ? true : undefined}
         aria-describedby={`${field.descriptionId} ${field.errorId}`}
-        className={`${controlClass} ${isCode ? 'font-mono text-sm' : ''}`}
+        className={`${textAreaClass} ${isCode ? 'font-mono text-sm' : ''}`}
         spellCheck={!isCode}
       />
       <Hint id={field.descriptionId}>{hint}</Hint>
@@ -92,7 +93,7 @@ function Picture({ field, app }: { field: FieldMetadata<string>; app?: App | und
           accept="image/jpeg,image/png,image/gif,image/webp,image/avif"
           aria-invalid={field.errors ? true : undefined}
           aria-describedby={`${field.descriptionId} ${field.errorId}`}
-          className="block w-full text-sm text-muted file:mr-3 file:min-h-9 file:cursor-pointer file:rounded-lg file:border file:border-solid file:border-line file:bg-panel file:px-3.5 file:py-1.5 file:text-sm file:font-medium file:text-ink hover:file:bg-sunken"
+          className="block w-full text-sm text-muted file:mr-3 file:min-h-10 file:cursor-pointer file:rounded-lg file:border file:border-solid file:border-line file:bg-panel file:px-3.5 file:py-1.5 file:text-sm file:font-medium file:text-ink hover:file:bg-sunken"
         />
       </div>
       {app?.picture ? (
@@ -108,7 +109,7 @@ function Picture({ field, app }: { field: FieldMetadata<string>; app?: App | und
 
 function RedirectUrls({ field }: { field: FieldMetadata<string> }) {
   const [typed, setTyped] = useState<string | null>(null)
-  const faults = typed === null ? field.errors : redirectFaults(typed).filter((fault) => !isBeginning(fault))
+  const faults = typed === null ? field.errors : faultsWhileTyping(typed).filter((fault) => !isBeginning(fault))
   return (
     <TextField
       label={strings.redirectUrl}

@@ -3,7 +3,7 @@ import type { Consent } from '../../../server/oauth/authorize.ts'
 import type { Problem } from '../../api.ts'
 import { networkName } from '../../channels/channel-mark.tsx'
 import { Button } from '../../ui/forms/button.tsx'
-import { controlClass } from '../../ui/forms/field.tsx'
+import { controlClass } from '../../ui/forms/control.tsx'
 import { consentStrings } from './strings.tsx'
 
 /** A person's choices, and what was wrong with them. Without a problem the person only looks at another organisation. */

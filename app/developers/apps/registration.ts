@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { CreateApp, RotateSecret, UpdateApp } from '../../../server/oauth/forms.ts'
+import { linesOf } from './redirect-urls.ts'
 import { appStrings } from './strings.tsx'
 
 const RedirectUris = CreateApp.shape.redirectUris
 
-/** The faults of redirect URLs, one URL a line. Each fault names its line. */
-export function redirectFaults(text: string): string[] {
+// The faults of redirect URLs, one URL a line. Each fault names its line.
+function redirectFaults(text: string): string[] {
   const lines = linesOf(text)
   const checked = RedirectUris.safeParse(lines)
   return (checked.error?.issues ?? []).map(({ path, message }) =>
@@ -32,10 +33,3 @@ export const ChangedApp = UpdateApp.extend(typed)
 export const RotatedSecret = RotateSecret.extend({
   overlap: z.enum(['yes', 'no'], appStrings.credentials.overlapMissing).transform((word) => word === 'yes'),
 })
-
-function linesOf(text: string): string[] {
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter(Boolean)
-}

@@ -1,7 +1,7 @@
 import { Link } from '@remix-run/react'
 import type { Channel } from '../../../jobs/ledger/channel-view.ts'
 import { ChannelMark, networkName } from '../../channels/channel-mark.tsx'
-import { FieldErrors } from '../../ui/forms/field.tsx'
+import { FieldErrors } from '../../ui/forms/control.tsx'
 import { composerStrings } from './strings.tsx'
 
 const strings = composerStrings.channels

@@ -1,9 +1,10 @@
 import { json, redirect } from '@remix-run/node'
 import { v7 as uuidv7 } from 'uuid'
 import type { Post } from '../../../jobs/ledger/post-view.ts'
+import { instantOf } from '../../../jobs/wall-clock.ts'
 import type { Api } from '../../../server/router.ts'
 import { type Problem, problemOf } from '../../api.ts'
-import { clockAt, instantOf } from '../../ui/time-zone.ts'
+import { clockAt } from '../../ui/time-zone.ts'
 import { type Typed, typedIn } from './typed.ts'
 
 /** What the composer shows after a refusal: the form again with its problems, by the name of the field that each belongs to. */

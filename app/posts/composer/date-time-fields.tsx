@@ -1,6 +1,7 @@
+import { instantOf } from '../../../jobs/wall-clock.ts'
 import { useZone } from '../../shell/account.ts'
-import { controlClass, FieldErrors } from '../../ui/forms/field.tsx'
-import { clockAt, instantOf, offsetAt } from '../../ui/time-zone.ts'
+import { controlClass, FieldErrors } from '../../ui/forms/control.tsx'
+import { clockAt, offsetAt } from '../../ui/time-zone.ts'
 import { composerStrings } from './strings.tsx'
 
 const strings = composerStrings.date

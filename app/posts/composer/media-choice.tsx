@@ -1,7 +1,7 @@
 import { ImagePlus, LoaderCircle, X } from 'lucide-react'
 import { type RefObject, useRef } from 'react'
 import type { Channel } from '../../../jobs/ledger/channel-view.ts'
-import { controlClass, FieldErrors } from '../../ui/forms/field.tsx'
+import { controlClass, FieldErrors } from '../../ui/forms/control.tsx'
 import { Video } from '../../ui/video.tsx'
 import { composerStrings } from './strings.tsx'
 import type { Picked, useUploads } from './uploads.ts'

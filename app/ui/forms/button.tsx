@@ -3,7 +3,7 @@ import { LoaderCircle } from 'lucide-react'
 import type { ButtonHTMLAttributes, ReactNode } from 'react'
 
 const shape =
-  'inline-flex min-h-9 items-center justify-center gap-2 rounded-lg px-3.5 py-1.5 text-sm font-medium transition-colors [&_svg]:size-4 [&_svg]:shrink-0'
+  'inline-flex min-h-10 items-center justify-center gap-2 rounded-lg px-3.5 py-1.5 text-sm font-medium transition-colors [&_svg]:size-4 [&_svg]:shrink-0'
 const looks = {
   primary: 'bg-accent text-white shadow-sm hover:bg-accent/90',
   plain: 'border border-line bg-panel text-ink shadow-sm hover:bg-sunken',
@@ -12,11 +12,16 @@ const looks = {
 }
 type Look = keyof typeof looks
 
+/** The look of a button, for what is none but looks like one. */
+function buttonClass(look: Look = 'plain'): string {
+  return `${shape} ${looks[look]}`
+}
+
 type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & { look?: Look }
 
 /** A button that changes something on the page only. */
 export function Button({ look = 'plain', className = '', ...rest }: ButtonProps) {
-  return <button type="button" {...rest} className={`${shape} ${looks[look]} ${className}`} />
+  return <button type="button" {...rest} className={`${buttonClass(look)} ${className}`} />
 }
 
 /**
@@ -40,7 +45,7 @@ export function Submit({
       {...rest}
       aria-disabled={isBusy || undefined}
       onClick={(event) => (isBusy ? event.preventDefault() : rest.onClick?.(event))}
-      className={`${shape} ${looks[look]} aria-disabled:cursor-default aria-disabled:opacity-60 ${className}`}
+      className={`${buttonClass(look)} aria-disabled:cursor-default aria-disabled:opacity-60 ${className}`}
     >
       {isMine && look === 'primary' ? <LoaderCircle aria-hidden className="motion-safe:animate-spin" /> : null}
       {children}
@@ -54,13 +59,13 @@ export function ButtonLink({
   className = '',
   ...rest
 }: LinkProps & { look?: Look; children: ReactNode }) {
-  return <Link {...rest} className={`${shape} ${looks[look]} ${className}`} />
+  return <Link {...rest} className={`${buttonClass(look)} ${className}`} />
 }
 
 /** Like ButtonLink, but to another site. */
 export function ExternalLink({ look = 'plain', href, children }: { look?: Look; href: string; children: ReactNode }) {
   return (
-    <a href={href} rel="noopener noreferrer" className={`${shape} ${looks[look]}`}>
+    <a href={href} rel="noopener noreferrer" className={buttonClass(look)}>
       {children}
     </a>
   )

@@ -1,9 +1,8 @@
 import { type FieldMetadata, type FormMetadata, getInputProps, getSelectProps } from '@conform-to/react'
-import { CircleAlert, CircleCheck } from 'lucide-react'
+import { CircleCheck } from 'lucide-react'
 import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useEffect, useRef } from 'react'
+import { controlClass, FieldErrors, Hint } from './control.tsx'
 
-export const controlClass =
-  'block w-full rounded-lg border border-edge/70 bg-panel px-3 py-2 text-ink placeholder:text-muted hover:border-edge aria-[invalid]:border-bad'
 const labelClass = 'mb-1.5 block text-sm font-medium'
 
 type InputType = 'text' | 'email' | 'password' | 'date' | 'time' | 'url'
@@ -33,7 +32,7 @@ export function Field({ label, hint, field, type = 'text', className = '', ...re
 type SelectFieldProps = Omit<SelectHTMLAttributes<HTMLSelectElement>, 'form'> & {
   label: string
   hint?: ReactNode
-  field: FieldMetadata<string | undefined>
+  field: FieldMetadata<string | number | undefined>
 }
 
 /** Like Field, with `children` as the options. */
@@ -54,29 +53,6 @@ export function SelectField({ label, hint, field, children, ...rest }: SelectFie
   )
 }
 
-export function Hint({ id, children }: { id: string; children: ReactNode }) {
-  if (!children) return null
-  return (
-    <p id={id} className="mt-1.5 text-sm text-muted">
-      {children}
-    </p>
-  )
-}
-
-export function FieldErrors({ id, errors }: { id: string; errors: string[] | undefined }) {
-  if (!errors?.length) return null
-  return (
-    <ul id={id} className="mt-1.5 space-y-1 text-sm text-bad">
-      {errors.map((error) => (
-        <li key={error} className="flex gap-1.5">
-          <CircleAlert aria-hidden className="mt-1 size-4 shrink-0" />
-          {error}
-        </li>
-      ))}
-    </ul>
-  )
-}
-
 /** The errors of a form as a whole. Takes the focus when no field has an error. */
 export function FormErrors({ form }: { form: Pick<FormMetadata, 'errors' | 'errorId' | 'allErrors'> }) {
   const box = useRef<HTMLDivElement>(null)
@@ -92,6 +68,8 @@ export function FormErrors({ form }: { form: Pick<FormMetadata, 'errors' | 'erro
       id={errorId}
       role="alert"
       tabIndex={-1}
+      // biome-ignore lint/a11y/noAutofocus: without scripts, too, the focus moves to what went wrong
+      autoFocus={isAlone}
       className="rounded-lg bg-bad/10 px-3.5 py-2.5 text-sm text-bad"
     >
       {errors.map((error) => (

@@ -32,7 +32,7 @@ async function make(page: Page, name: string, picture?: Buffer): Promise<App> {
   await page.getByRole('button', { name: 'Create', exact: true }).click()
   await page.getByText(`${name} is registered`).waitFor()
   const [clientId, clientSecret] = await page.locator('code').allTextContents()
-  const path = await page.getByRole('link', { name }).getAttribute('href')
+  const path = await page.locator('#main').getByRole('link', { name }).getAttribute('href')
   return { path: path!, clientId: clientId!, clientSecret: clientSecret! }
 }
 
@@ -76,7 +76,9 @@ describe('Developers › Apps', () => {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()
     await page.reload()
-    expect(await page.getByLabel('Redirect URL').inputValue()).toBe('https://a.example/cb\nhttps://b.example/cb')
+    await expect
+      .poll(() => page.getByLabel('Redirect URL').inputValue())
+      .toBe('https://a.example/cb\nhttps://b.example/cb')
     const src = (await page.locator('main img').getAttribute('src'))!
     const { width, height } = await sharp(Buffer.from(await (await fetch(src)).arrayBuffer())).metadata()
     expect([width, height]).toEqual([256, 85])
@@ -96,7 +98,7 @@ describe('Developers › Apps', () => {
     await page.getByText('Picture removed.').waitFor()
     await expect.poll(() => page.locator('main img').count()).toBe(0)
     expect(await page.getByRole('button', { name: 'Remove picture' }).count()).toBe(0)
-    expect(await page.getByLabel('Description').inputValue()).toBe('Half written')
+    await expect.poll(() => page.getByLabel('Description').inputValue()).toBe('Half written')
     expect((await fetch(src)).status).toBe(404)
     await page.goto('/settings/activity')
     await page.getByText('Ada changed the app Pictured').first().waitFor()
@@ -177,7 +179,7 @@ describe('Developers › Apps', () => {
     for (const path of ['/settings/developers/apps', '/settings/activity']) {
       await page.goto(path)
       await page.getByText('Owners and admins').waitFor()
-      expect(await page.getByText('Calendar').count()).toBe(0)
+      expect(await page.locator('#main').getByText('Calendar').count()).toBe(0)
     }
     expect((await page.goto(app.path))?.status()).toBe(403)
   })

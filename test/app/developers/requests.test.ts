@@ -51,7 +51,7 @@ test.each([true, false])('a call is found by what it was, with scripts: %s', asy
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByText('Filter (3 set)').waitFor()
   expect(await idsOn(page)).toEqual([lost, typo])
-  expect(await page.getByLabel('Status').inputValue()).toBe('4xx')
+  await expect.poll(() => page.getByLabel('Status').inputValue()).toBe('4xx')
 
   await page.getByLabel('Status').fill('40')
   await page.getByRole('button', { name: 'Filter' }).click()

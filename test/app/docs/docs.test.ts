@@ -103,8 +103,13 @@ test('no page of the documentation shows a placeholder instead of an address, an
 })
 
 test('a page that is not there is 404', async () => {
-  for (const path of ['/docs/nothing', '/docs/quickstart', '/docs/constructor', '/docs/reference/nothing'])
+  for (const path of ['/docs/nothing', '/docs/constructor', '/docs/reference/nothing'])
     expect((await fetch(`${w.site.appUrl}${path}`)).status).toBe(404)
+})
+
+test('the address that people guess for the quickstart leads to it', async () => {
+  const answer = await fetch(`${w.site.appUrl}/docs/quickstart`)
+  expect([answer.status, answer.url]).toEqual([200, `${w.site.appUrl}/docs`])
 })
 
 test('the address in a problem leads to its code, also once the page runs', async () => {
