@@ -129,6 +129,7 @@ describe('one place for', () => {
         'server/web/files.ts',
         'server/web/pages.ts',
         'server/web/security-headers.ts',
+        'server/web/static-files.ts',
         'server/web/waiting.ts',
       ],
     ],

@@ -6,6 +6,7 @@ import type { Idempotency, Installation, Upload } from '../access/trpc.ts'
 import type { RequestRecorder } from '../api-requests/write.ts'
 import { Failure, type KnownFault } from '../errors.ts'
 import { addressOf } from '../http/client-address.ts'
+import { codingFor, compressed } from '../http/content-coding.ts'
 import { untilGone } from '../http/leaving.ts'
 import { readJson } from '../http/request-body.ts'
 import { stateOf } from '../http/request-state.ts'
@@ -36,7 +37,7 @@ export function rest(installation: Installation, recorder: RequestRecorder): exp
   }
 }
 
-type Api = Installation & { sendDocument: (req: Request, res: Response) => void }
+type Api = Installation & { sendDocument: (req: Request, res: Response) => Promise<void> }
 
 async function answer({ sendDocument, ...installation }: Api, req: Request, res: Response): Promise<void> {
   const found = routeOf(req, res)
@@ -67,7 +68,7 @@ async function answer({ sendDocument, ...installation }: Api, req: Request, res:
     batchIndex: 0,
   })
   if (idempotency?.replayed) res.set('Idempotent-Replayed', 'true')
-  send(installation, req, res, route, output)
+  await send(installation, req, res, route, output)
 }
 
 // A wrong path or method is refused with any credential. With a valid one, the call is recorded
@@ -191,15 +192,25 @@ function completeIdempotency(idempotency: Idempotency, bodyHash: Uint8Array): vo
   idempotency.bodyHash = bodyHash
 }
 
-function send({ env }: Installation, req: Request, res: Response, route: Route, output: unknown): void {
+// Compressed unless it has an ETag, which is the version for If-Match and must not depend on the coding. No other site can make
+// a browser send the credential, so nobody can compare the sizes of answers to different questions (BREACH).
+async function send({ env }: Installation, req: Request, res: Response, route: Route, output: unknown): Promise<void> {
   const { id, version, nextCursor } = (output ?? {}) as { id?: string; version?: number; nextCursor?: string | null }
   if (route.location) res.set('Location', `${env.baseUrl}${Prefix}${route.location}${id}`)
   if (version !== undefined) res.set('ETag', `"${version}"`)
   if (nextCursor) res.set('Link', `<${nextPage(env.baseUrl, req, nextCursor)}>; rel="next"`)
   if (route.status === 204) return void res.status(204).end()
+  const body = JSON.stringify(output)
+  const isCompressible = route.method === 'get' && version === undefined
+  if (isCompressible) res.vary('Accept-Encoding')
+  const coding = isCompressible && body.length >= WorthCompressing ? codingFor(req) : null
+  const bytes = coding ? await compressed(coding, Buffer.from(body)) : body
+  if (coding) res.set('Content-Encoding', coding)
   // res.end and not res.json: Express would answer 304 to a GET whose ETag matches, and hide a changed status.
-  res.status(route.status).type('application/json').end(JSON.stringify(output))
+  res.status(route.status).type('application/json').end(bytes)
 }
+
+const WorthCompressing = 1000 // characters: less fits into one packet anyway
 
 function nextPage(baseUrl: string, req: Request, cursor: string): string {
   const url = new URL(`${Prefix}${req.path}${queryStringOf(req)}`, baseUrl)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { variablesWith } from '../../db/env.ts'
 import { bundle } from './bundle.ts'
+import { compressFiles } from './compress-files.ts'
 
 const Root = join(import.meta.dirname, '../..')
 const Probe = { 'probe-process': 'server/media/probe-process.ts' } // its process may read no file but its own
@@ -29,6 +30,7 @@ function isBuilt(): boolean {
 async function build(): Promise<void> {
   await rm(join(Root, 'build'), { recursive: true, force: true })
   await buildPages()
+  await compressFiles(join(Root, 'public/build'))
   await cp(join(Root, 'db/migrations'), join(Root, 'build/migrations'), { recursive: true })
   for (const guide of ['docs/api', 'docs/oauth.md'])
     await cp(join(Root, guide), join(Root, 'build', guide), { recursive: true })

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import express from 'express'
 import type { Logger } from 'pino'
 import type { Prober } from '../../db/prober.ts'
@@ -7,7 +6,6 @@ import type { RequestRecorder } from '../api-requests/write.ts'
 import { Failure, problemFrom } from '../errors.ts'
 import { warnOfProxy } from '../http/client-address.ts'
 import { requestLog } from '../http/request-log.ts'
-import { stateOf } from '../http/request-state.ts'
 import { isOAuthEndpoint, oauthEndpoints, openerPolicy, sendFailure } from '../oauth/endpoints.ts'
 import { sendProblem } from '../rest/problem.ts'
 import { rest } from '../rest/rest.ts'
@@ -16,6 +14,7 @@ import type { WebMetrics } from './metrics.ts'
 import { isConsent, memberIn, pages, type RemixBuild } from './pages.ts'
 import type { Phase, Readiness } from './readiness.ts'
 import { securityHeaders, withNonce } from './security-headers.ts'
+import { builtFiles, otherFiles } from './static-files.ts'
 import { limitDatabaseWait } from './waiting.ts'
 
 /** What the app needs besides the installation. `build` is Remix's, imported by its path at run time. */
@@ -52,9 +51,8 @@ export function createApp(serving: Serving): express.Express {
   app.use(oauthEndpoints(installation))
   app.use(requirePageRequest)
   app.get('/files/:key', (req, res, next) => void sendFile(installation, req, res).catch(next))
-  const built = { immutable: true, maxAge: '1y', index: false, setHeaders: nameStatic }
-  app.use('/build', express.static(join(publicDir, 'build'), built))
-  app.use(express.static(publicDir, { maxAge: '1h', index: false, redirect: false, setHeaders: nameStatic }))
+  app.use('/build', builtFiles(publicDir))
+  app.use(otherFiles(publicDir))
   app.use(withNonce, securityHeaders(installation), openerPolicy)
   app.use(requireOwnOrigin(installation))
   app.post('/media', (req, res, next) => {
@@ -65,10 +63,6 @@ export function createApp(serving: Serving): express.Express {
   app.all('*', pages(installation, serving.build))
   app.use(sendError(installation))
   return app
-}
-
-function nameStatic(res: express.Response): void {
-  stateOf(res).route = 'static'
 }
 
 const WaitMs = 300_000 // Node's default, which the server had to raise for uploads

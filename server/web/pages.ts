@@ -64,7 +64,7 @@ async function page(
   if (req.errored) return void res.destroy() // the caller disconnected
   const context = { ...documentation, ...(await loadContext(installation, form, req, res)) }
   const request = pageRequest(installation.env.appUrl, req, res)
-  await sendPage(res, await handle(request, context as never))
+  await sendPage(req, res, await handle(request, context as never))
 }
 
 // Only a signed-in person may send large forms. These pages send anybody else to the sign-in.
