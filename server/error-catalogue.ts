@@ -135,7 +135,7 @@ export const failures = {
   media_not_accepted: {
     status: 'UNPROCESSABLE_CONTENT',
     sentence: "We can't use this file.",
-    cure: 'Send a JPEG, PNG, GIF, WebP or AVIF image of at most 20 MB, or an MP4, MOV or WebM video of at most 1 GB. `detail` says what is wrong with this file.',
+    cure: 'Send a JPEG, PNG, GIF, WebP, AVIF or HEIC image of at most 20 MB, or an MP4, MOV or WebM video of at most 1 GB. `detail` says what is wrong with this file.',
   },
   storage_full: {
     status: 'UNPROCESSABLE_CONTENT',

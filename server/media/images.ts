@@ -7,6 +7,7 @@ import type { Keys } from '../../jobs/sweep/media-files.ts'
 import { limitPerOrganisation } from '../access/concurrency.ts'
 import { mintName } from '../access/secrets.ts'
 import { MediaError } from './format.ts'
+import { heicSentence, isHeic, jpegOfHeic } from './heic.ts'
 import { ImageBytesAtMost, ImagePixelsAtMost } from './limits.ts'
 
 const SecondsAtMost = 60
@@ -48,33 +49,36 @@ sharp.unblock({ operation: ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif'].map((format)
 sharp.cache(false)
 
 // Of the four threads that DNS shares; a turned picture of 50 megapixels takes 300 MB meanwhile.
-const inTurn = limitPerOrganisation(2, 20)
+const inTurn = limitPerOrganisation({ atOnce: 2, waitingAtMost: 20, of: 'files' })
 
 /**
  * Take the picture of type `mime` in the file at `path`: upright in its own format, without metadata, in sRGB, beside a
- * WebP thumbnail of at most 480 pixels. Animations stay animated; the thumbnail shows their first frame.
+ * WebP thumbnail of at most 480 pixels. Animations stay animated; the thumbnail shows their first frame. HEIC becomes JPEG:
+ * networks and most browsers don't show it.
  *
  * Throws MediaError, and `rate_limited` when too many of the organisation wait; leaves the file at `path` to the caller.
  */
 export async function acceptImage(files: Files, path: string, mime: string, organisationId: string): Promise<Accepted> {
-  const format = formats[mime]
+  const kept = isHeic(mime) ? 'image/jpeg' : mime
+  const format = formats[kept]
   if (!format) {
-    const message = 'The file must be a JPEG, PNG, GIF, WebP or AVIF picture, or an MP4, MOV or WebM video.'
+    const message = 'The file must be a JPEG, PNG, GIF, WebP, AVIF or HEIC picture, or an MP4, MOV or WebM video.'
     throw new MediaError('media_type_not_supported', message)
   }
   if ((await stat(path)).size > ImageBytesAtMost) throw new MediaError('media_too_large', tooLarge)
+  const input = isHeic(mime) ? await jpegOfHeic(path, organisationId) : path
   const { picture, thumbnail } = await inTurn(organisationId, async () => {
-    const image = await opened(path)
+    const image = await opened(input)
     return {
       picture: await decoded(format.encode(image).toBuffer({ resolveWithObject: true })),
-      thumbnail: await decoded(fitted(path, ThumbnailPixels).toBuffer()),
+      thumbnail: await decoded(fitted(input, ThumbnailPixels).toBuffer()),
     }
   })
   const { width, height, pageHeight } = picture.info
   const sha256 = createHash('sha256').update(picture.data).digest('hex')
   const size = { bytes: picture.data.length, width, height: pageHeight ?? height }
   return {
-    facts: { kind: 'image', mime, ...size, durationMs: null, sha256 },
+    facts: { kind: 'image', mime: kept, ...size, durationMs: null, sha256 },
     async store() {
       const keys = { fileKey: newKey(format.extension), thumbnailKey: newKey('webp') }
       await files.write(keys.thumbnailKey, thumbnail)
@@ -91,7 +95,9 @@ export async function acceptImage(files: Files, path: string, mime: string, orga
  */
 export async function fitPicture(files: Files, bytes: Uint8Array, organisationId: string): Promise<string> {
   if (bytes.length > ImageBytesAtMost) throw new MediaError('media_too_large', tooLarge)
-  if (!formats[(await fileTypeFromBuffer(bytes))?.mime ?? ''])
+  const mime = (await fileTypeFromBuffer(bytes))?.mime ?? ''
+  if (isHeic(mime)) throw new MediaError('media_type_not_supported', heicSentence)
+  if (!formats[mime])
     throw new MediaError('media_type_not_supported', 'The file must be a JPEG, PNG, GIF, WebP or AVIF picture.')
   const picture = await inTurn(organisationId, async () => {
     await opened(bytes)

@@ -1,15 +1,12 @@
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { open, realpath, stat } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { dirname, extname, join } from 'node:path'
-import { promisify } from 'node:util'
+import { open, stat } from 'node:fs/promises'
 import { z } from 'zod'
 import type { Files } from '../../db/files/files.ts'
 import { limitPerOrganisation } from '../access/concurrency.ts'
 import { MediaError, type VideoType } from './format.ts'
 import { type Accepted, newKey } from './images.ts'
 import { VideoBytesAtMost, VideoHoursAtMost, VideoPixelsASideAtMost } from './limits.ts'
+import { isOfTheFile, packageDir, readApart } from './sandbox.ts'
 
 const ProbeMs = 5000
 const ProbeHeapMegabytes = 64
@@ -18,10 +15,9 @@ const PieceBytes = 256 * 1024
 const Probed = z.object({ mime: z.string(), width: z.number(), height: z.number(), seconds: z.number() })
 type Probed = z.infer<typeof Probed>
 
-const Program = join(import.meta.dirname, `probe-process${extname(import.meta.filename)}`) // beside this one, from source and from build/ alike
-const Parser = join(dirname(createRequire(import.meta.url).resolve('mediabunny')), '../..')
+const Parser = packageDir('mediabunny', 2)
 
-const inTurn = limitPerOrganisation(2, 20)
+const inTurn = limitPerOrganisation({ atOnce: 2, waitingAtMost: 20, of: 'files' })
 
 /**
  * Accept the video in the file at `path`, which begins like one of `type`. It is kept as it is, without a thumbnail. `store`
@@ -52,30 +48,15 @@ export async function acceptVideo(
   }
 }
 
-// We trust neither the file nor its parser. The parser runs in a process without our secrets, which may read this one file and
-// its own code, write nothing, start nothing, hold little memory, and has five seconds.
 async function probe(path: string, mime: string): Promise<Probed> {
-  const file = await realpath(path)
-  const readable = [file, Program, join(dirname(Program), '../../package.json'), `${await realpath(Parser)}/*`]
-  const bounds = ['--permission', ...readable.map((one) => `--allow-fs-read=${one}`)]
-  const way = {
-    env: { NODE_ENV: 'production' },
-    timeout: ProbeMs,
-    killSignal: 'SIGKILL',
-    maxBuffer: 64 * 1024,
-  } as const
-  const args = [`--max-old-space-size=${ProbeHeapMegabytes}`, ...bounds, Program, file]
-  const answer = await promisify(execFile)(process.execPath, args, way).catch((cause) =>
+  const flags = [`--max-old-space-size=${ProbeHeapMegabytes}`]
+  const bounds = { flags, timeoutMs: ProbeMs, answerBytes: 64 * 1024 }
+  const answer = await readApart('probe-process', path, Parser, bounds).catch((cause) =>
     Promise.reject(isOfTheFile(cause) ? unreadable(cause) : cause),
   )
-  const probed = Probed.safeParse(JSON.parse(answer.stdout))
+  const probed = Probed.safeParse(JSON.parse(answer.toString()))
   if (!probed.success || probed.data.mime !== mime || probed.data.seconds <= 0) throw unreadable(probed.error)
   return probed.data
-}
-
-// The process refused the file, ran out of time or out of memory. Any other error, such as too many open files, is ours.
-function isOfTheFile({ code, killed, signal }: { code?: unknown; killed?: boolean; signal?: string | null }): boolean {
-  return code === 1 || killed === true || signal === 'SIGABRT'
 }
 
 function unreadable(cause: unknown): MediaError {

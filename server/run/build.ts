@@ -9,7 +9,11 @@ import { bundle } from './bundle.ts'
 import { compressFiles } from './compress-files.ts'
 
 const Root = join(import.meta.dirname, '../..')
-const Probe = { 'probe-process': 'server/media/probe-process.ts' } // its process may read no file but its own
+// Their processes may read no file but their own.
+const Sandboxed = {
+  'probe-process': 'server/media/probe-process.ts',
+  'heic-process': 'server/media/heic-process.ts',
+}
 const Programs = {
   start: 'server/run/start.ts',
   web: 'server/index.ts',
@@ -36,7 +40,7 @@ async function build(): Promise<void> {
     await cp(join(Root, guide), join(Root, 'build', guide), { recursive: true })
   for (const script of ['demand-node-24.js', 'end-with-parent.js'])
     await cp(join(Root, 'server/run', script), join(Root, 'build', script))
-  await bundle(Probe, 'build')
+  for (const [name, source] of Object.entries(Sandboxed)) await bundle({ [name]: source }, 'build')
   // Before the packages, some of which an older Node cannot load.
   await bundle(Programs, 'build', { banner: { js: "import './demand-node-24.js'" } })
 }

@@ -10,7 +10,11 @@ const Root = join(import.meta.dirname, '../..')
 /** Where they are, as deep in the repository as build/ is: what they read beside them is found from there as well. */
 export const Bundles = '.test-build'
 
-const Web = { web: 'server/index.ts', 'probe-process': 'server/media/probe-process.ts' }
+const Web = {
+  web: 'server/index.ts',
+  'probe-process': 'server/media/probe-process.ts',
+  'heic-process': 'server/media/heic-process.ts',
+}
 const Worker = { worker: 'test/worker.ts' }
 const Beside = ['../db/migrations', '../docs', '../server/run/end-with-parent.js']
 

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { access, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
@@ -103,15 +103,61 @@ describe('a picture', () => {
     expect(one.fileKey).toMatch(/^[0-9a-f]{32}\.jpg$/)
     expect(new Set([one.fileKey, one.thumbnailKey, two.fileKey, two.thumbnailKey]).size).toBe(4)
   })
+})
 
-  test('of 48 megapixels is taken, two at a time, so that many at once do not fill the memory', async () => {
-    const sent = await stripes(8000, 6000).withMetadata({ orientation: 6 }).jpeg().toBuffer() // to be turned, it is held whole
-    const before = process.resourceUsage().maxRSS // the peak, in kilobytes
+describe('an HEIC photo', () => {
+  const photo = () => readFile(join(import.meta.dirname, 'photo.heic')) // as an iPhone makes it: Display P3, with its place
 
-    const images = await Promise.all(Array.from({ length: 6 }, () => accepted(sent)))
+  test('becomes a JPEG with the same look, without anything that says where it was made', async () => {
+    const sent = await photo()
+    expect([sent.includes('Camera'), sent.includes('Somebody')]).toEqual([true, true])
 
-    expect(images.map(({ width }) => width)).toEqual(Array(6).fill(6000))
-    expect(process.resourceUsage().maxRSS - before).toBeLessThan(900_000)
+    const image = await accepted(sent)
+
+    const stored = Buffer.from(await files.readAll(image.fileKey))
+    expect(image).toMatchObject({ mime: 'image/jpeg', width: 64, height: 48, bytes: stored.length })
+    expect(image.fileKey).toMatch(/\.jpg$/)
+    for (const word of ['Camera', 'Somebody', 'Exif', 'ICC_PROFILE']) expect(stored.includes(word)).toBe(false)
+    const { data } = await sharp(stored).raw().toBuffer({ resolveWithObject: true })
+    expect([...data.subarray(0, 3)].map((value) => Math.round(value / 16))).toEqual([16, 0, 0]) // P3 as sRGB: 15, 3, 2
+    expect(await sizeOf(image.thumbnailKey)).toEqual(['webp', 64, 48])
+  })
+
+  test('is stored upright, as its camera meant it', async () => {
+    const turned = await photo()
+    const property = turned.indexOf('colrprof') // no longer a profile, but a turn by 3 × 90° against the clock
+    turned.write('irot\x03', property, 'latin1')
+
+    const image = await accepted(turned)
+
+    expect(image).toMatchObject({ width: 48, height: 64 })
+    // Red above blue in the file; turned by a quarter, red is at the right.
+    const { data } = await sharp(await files.readAll(image.fileKey))
+      .raw()
+      .toBuffer({ resolveWithObject: true })
+    expect(data[0]).toBeLessThan(60)
+    expect(data[47 * 3]).toBeGreaterThan(200)
+  })
+
+  test('that cannot be decoded is refused with what to do instead', async () => {
+    const whole = await photo()
+    const half = whole.subarray(0, whole.length - 100)
+    const large = Buffer.from(whole)
+    const size = large.lastIndexOf('ispe') + 8
+    large.writeUInt32BE(6000, size)
+    large.writeUInt32BE(6000, size + 4)
+    for (const [sent, code] of [
+      [half, 'media_type_not_supported'],
+      [large, 'media_dimensions_too_large'],
+    ] as const)
+      await expect(accepted(sent)).rejects.toMatchObject({
+        code,
+        message: expect.stringContaining('Export it as JPEG'),
+      })
+    await expect(fitPicture(files, whole, 'ours')).rejects.toMatchObject({
+      message: expect.stringContaining('Settings › Camera › Formats › Most Compatible'),
+    })
+    expect(await stored()).toEqual([])
   })
 })
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readdir, readlink } from 'node:fs/promises'
+import { readdir, readFile, readlink } from 'node:fs/promises'
 import { createServer, type RequestListener, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -189,6 +189,18 @@ describe('a multipart body', () => {
     half.destroy()
     await until(async () => (await temporaryFiles()).length === 0)
     expect((await w.call('GET', '/me')).status).toBe(200)
+  })
+})
+
+describe('an HEIC photo that cannot be read', () => {
+  test('is one 422 of the same code and cure, sent or fetched', async () => {
+    const half = (await readFile(join(import.meta.dirname, 'photo.heic'))).subarray(0, 1000)
+    const { url } = await elsewhere((_req, res) => void res.end(half))
+    const sent = await send(form(['file', new Blob([half])]))
+    const fetched = await w.call('POST', '/media/upload-from-url', { json: { url } })
+    expectProblem(sent, 422, 'media_not_accepted')
+    expectProblem(fetched, 422, 'media_fetch_failed')
+    for (const { json } of [sent, fetched]) expect(json.detail).toContain('Export it as JPEG')
   })
 })
 

@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import fs, { type PathLike } from 'node:fs'
-import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
+import { sql } from 'drizzle-orm'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { localFiles } from '../../../db/files/local.ts'
@@ -175,6 +176,33 @@ describe('the composer', () => {
       .toBuffer()
     expect(await send(Buffer.from(photo))).toMatchObject({ status: 200, media: { kind: 'image', alt: '' } })
     expect(await send(await aVideo('mp4'))).toMatchObject({ status: 200, media: { kind: 'video', mime: 'video/mp4' } })
+  })
+
+  test('sends HEIC photos, which become JPEG, or is refused with what to do instead', async () => {
+    const photo = Buffer.from(await readFile(join(import.meta.dirname, 'photo.heic')))
+    expect(await send(photo)).toMatchObject({ status: 200, media: { kind: 'image', mime: 'image/jpeg', width: 64 } })
+    expect(await send(photo.subarray(0, 1000))).toMatchObject({
+      status: 422,
+      problem: expect.stringContaining('Settings › Camera › Formats › Most Compatible'),
+    })
+  })
+
+  test('that goes away once the whole file has arrived leaves nothing behind', async () => {
+    const ids = async () => (await w.db.execute(sql`select id from media order by id`)).map(({ id }) => id)
+    const temporary = () => readdir(join(w.site.dataDir, 'files/temporary')).catch(() => [])
+    const before = await ids()
+    const photo = sharp({ create: { width: 7000, height: 6000, channels: 3, background: 'teal' } }) // takes a second
+    const body = Buffer.concat([Buffer.from(partHead), await photo.jpeg().toBuffer(), Buffer.from('\r\n--x--\r\n')])
+    const headers = { ...type, origin: w.site.appUrl, cookie: browser.jar.cookie, 'content-length': body.length }
+    const sending = request(`${w.site.appUrl}/media`, { method: 'POST', headers }).on('error', () => {})
+    sending.end(body)
+    await until(async () => {
+      const [path] = await temporary()
+      return path && (await stat(join(w.site.dataDir, 'files/temporary', path))).size > body.length - 200
+    })
+    sending.destroy()
+    await until(async () => (await temporary()).length === 0)
+    expect(await ids()).toEqual(before)
   })
 
   test('gets a sentence that says why a file is refused', async () => {

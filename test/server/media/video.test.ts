@@ -3,10 +3,9 @@ import { readdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { anOrganisation } from '../../builders.ts'
 import { listening } from '../../jobs/outbound/loopback.ts'
 import { until } from '../../processes.ts'
-import { aBusyVideo, aVideo, free, type VideoFormat } from '../../video.ts'
+import { aVideo, free, type VideoFormat } from '../../video.ts'
 import { type Answer, expectProblem, openWeb, type Web } from '../web.ts'
 
 const MiB = 1024 * 1024
@@ -115,58 +114,6 @@ describe('what only begins like a video', () => {
     expect(answer.json.errors).toEqual([{ path: 'file', code, message: answer.json.detail }])
     await until(async () => (await files()).length === before.length)
   })
-
-  test('a separate process reads a part of an index of 200 MB, and everyone else is served meanwhile', async () => {
-    const entries = Buffer.alloc(MiB, 'free')
-    for (let at = 0; at < entries.length; at += 8) entries.writeUInt32BE(8, at) // boxes of 8 bytes, 25 million of them
-    const moov = Buffer.alloc(8)
-    moov.writeUInt32BE(8 + 200 * MiB)
-    moov.write('moov', 4)
-    const parts = [
-      Buffer.from('--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'),
-      ...[head, moov, ...Array<Buffer>(200).fill(entries)],
-      Buffer.from('\r\n--x--\r\n'),
-    ].values()
-    // A form of 200 MB, made whole, would keep this process for seconds, and who calls from it.
-    const body = new ReadableStream({
-      pull(sent) {
-        const { done, value } = parts.next()
-        if (done) sent.close()
-        else sent.enqueue(value)
-      },
-    })
-    const headers = { 'content-type': 'multipart/form-data; boundary=x' }
-    let slowestMs = 0
-    let isOver = false
-    const watch = (async () => {
-      while (!isOver) {
-        const began = performance.now()
-        await w.call('GET', '/me')
-        slowestMs = Math.max(slowestMs, performance.now() - began)
-      }
-    })()
-    const answer = await w.call('POST', '/media', { headers, body })
-    expectProblem(answer, 422, 'media_not_accepted')
-    isOver = true
-    await watch
-    expect(slowestMs).toBeLessThan(3000)
-  })
-})
-
-test('videos that keep the parser busy hold up nobody but the organisation that sent them', async () => {
-  const busy = await aBusyVideo()
-  const { key } = await anOrganisation(w.db)
-  const answered: string[] = []
-  const theirs = Array.from({ length: 3 }, async () => {
-    expectProblem(await send(busy, 'a.mp4', key), 422, 'media_not_accepted')
-    answered.push('theirs')
-  })
-  const path = join(w.site.dataDir, 'files/temporary')
-  await until(async () => (await readdir(path).catch(() => [])).length >= 3)
-  expect((await send(await aVideo('mp4', { seconds: 3 }))).status).toBe(201)
-  answered.push('ours')
-  await Promise.all(theirs)
-  expect(answered.slice(0, 2)).toContain('ours')
 })
 
 test('a video with a page hidden in it is served as a video that can do nothing', async () => {
