@@ -17,6 +17,7 @@ import { serveMetrics } from '../jobs/monitoring/health.ts'
 import { listen, type Place, placeForOperators } from '../jobs/monitoring/listen.ts'
 import type { Installation } from './access/trpc.ts'
 import { startRequestRecorder } from './api-requests/write.ts'
+import { cutStalledReaders } from './http/stalled-readers.ts'
 import { UploadPace } from './media/receive-file.ts'
 import { install } from './run/installation.ts'
 import { createApp } from './web/app.ts'
@@ -56,6 +57,7 @@ async function main(): Promise<void> {
     createServer({ keepAliveTimeout: KeepAliveMs, requestTimeout: 2 * UploadPace.wholeMs }, app),
     { port: env.port, host: env.host, setting: 'PORT' },
   )
+  cutStalledReaders(server)
   log.info({ address: server.address(), appUrl: env.appUrl }, 'web listens')
   if (metrics && env.metricsPort !== null)
     await listenForMetrics(placeForOperators('METRICS_PORT', env.metricsPort, env.host), metrics, log)
