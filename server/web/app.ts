@@ -11,7 +11,7 @@ import { sendProblem } from '../rest/problem.ts'
 import { rest } from '../rest/rest.ts'
 import { sendFile, takeFile } from './files.ts'
 import type { WebMetrics } from './metrics.ts'
-import { isConsent, memberIn, pages, type RemixBuild } from './pages.ts'
+import { memberIn, pages, type RemixBuild } from './pages.ts'
 import type { Phase, Readiness } from './readiness.ts'
 import { securityHeaders, withNonce } from './security-headers.ts'
 import { builtFiles, otherFiles } from './static-files.ts'
@@ -139,24 +139,13 @@ function isOurSpelling(target: string): boolean {
 function requireOwnOrigin({ env }: Installation): express.RequestHandler {
   return (req, _res, next) => {
     if (['GET', 'HEAD', 'OPTIONS'].includes(req.method)) return next()
-    if (isOwn(req, env.appUrl)) {
-      req.headers.origin = env.appUrl // Remix compares as well, and knows no `null`
-      return next()
-    }
+    if (req.headers.origin === env.appUrl) return next()
     next(
       new Failure('foreign_origin', {
         detail: `This form was sent from another site. Open ${env.appUrl} and try again.`,
       }),
     )
   }
-}
-
-// The consent page sends no referrer, and some browsers then send `null` with its form (Fetch, "append a request Origin
-// header"). Sec-Fetch-Site says which site it is, but only on https. In any case the form has a token that only
-// the page has.
-function isOwn(req: express.Request, appUrl: string): boolean {
-  const { origin, 'sec-fetch-site': site = 'same-origin' } = req.headers
-  return origin === appUrl || (origin === 'null' && site === 'same-origin' && isConsent(req))
 }
 
 // Only errors outside a Remix route come here: app/root.tsx shows the pages' own errors.

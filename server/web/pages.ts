@@ -30,7 +30,8 @@ export function pages(installation: Installation, build: RemixBuild): express.Re
     delete req.headers['x-forwarded-host']
     if (isConsent(req)) {
       req.originalUrl = req.path // Remix uses some query names itself, and an app's query may have the same names
-      res.set('Referrer-Policy', 'no-referrer')
+      // The site's name at most goes on. With no-referrer, browsers would say `null` as the origin of our own form.
+      res.set('Referrer-Policy', 'strict-origin')
     }
     res.set('Cache-Control', 'no-store') // pages show one organisation's things
     page(installation, handle, documentation, req, res).catch(next)

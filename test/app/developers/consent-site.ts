@@ -59,6 +59,8 @@ async function register(here: BrowserSite, origin: string) {
   await page.getByRole('button', { name: 'Create', exact: true }).click()
   await page.getByText('Calendar is registered').waitFor()
   const [clientId, clientSecret] = await page.locator('code').allTextContents()
-  const id = (await page.getByRole('link', { name: 'Calendar' }).getAttribute('href'))!.split('/').at(-1)!
+  const id = (await page.locator('#main').getByRole('link', { name: 'Calendar' }).getAttribute('href'))!
+    .split('/')
+    .at(-1)!
   return { id, clientId: clientId!, clientSecret: clientSecret! }
 }

