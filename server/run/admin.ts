@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { pino } from 'pino'
 import { InstallationError, NotRunning, startEmbedded } from '../../db/embedded/installation.ts'
-import { type Env, misspeltSettings, readEnv } from '../../db/env.ts'
+import { type Env, misspeltSettings, readEnv, variablesWith } from '../../db/env.ts'
 import { print } from '../../db/log.ts'
 import { isMigrated, migrate } from '../../db/migrate.ts'
 import { version } from '../../db/program-version.ts'
@@ -22,6 +22,7 @@ import { connectChannel, createAccountFor, resetPassword } from '../operations/p
 import { statusOf } from '../operations/status.ts'
 import { suspendOrganisation, unsuspendOrganisation } from '../operations/suspension.ts'
 import { install } from './installation.ts'
+import { withAddresses } from './site-address.ts'
 import { typedPassword } from './typed-password.ts'
 
 // The operator's commands: each prints one JSON value on standard output, and nothing else there.
@@ -193,7 +194,7 @@ function wholeNumber(name: string, typed: string, orElse = ''): number {
 async function perform<Result>(command: Work<Result>, isGood: (result: Result) => boolean = () => true): Promise<void> {
   for (const sentence of misspeltSettings()) print(sentence, process.stderr)
   try {
-    const result = await onInstallation(readEnv(), command)
+    const result = await onInstallation(readEnv(await withAddresses(variablesWith({}))), command)
     await printResult(`${JSON.stringify(result, null, 2)}\n`)
     if (!isGood(result)) process.exitCode = 1
   } catch (error) {

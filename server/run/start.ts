@@ -16,6 +16,7 @@ import { startupSentence } from '../../db/startup-error.ts'
 import { onStopSignals } from '../../db/stop-signals.ts'
 import { listen } from '../../jobs/monitoring/listen.ts'
 import { developPages } from './develop.ts'
+import { noteAddresses } from './site-address.ts'
 import { keepRunning } from './supervise.ts'
 
 /** A whole installation in one command. `isReady` resolves when the site answers. `kill` stops it without waiting. */
@@ -40,6 +41,7 @@ export async function startAll(changes: Record<string, string>, log: Logger): Pr
   const port = await portFor(readEnv(variablesWith(changes)))
   const env = readEnv(variablesWith({ ...changes, PORT: port }))
   const database = await openInstallation(env, log)
+  await noteAddresses(env)
   await migrate(database.installation.databaseUrl)
   await check(database.installation, env, log)
   const pages = env.production ? null : await developPages(log)

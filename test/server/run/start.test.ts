@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { variablesWith } from '../../../db/env.ts'
 
@@ -59,6 +60,21 @@ test('after a kill -9 the next start opens the same site, on the same port', asy
   expect(second.log()).toContain(`Punctual is at ${url}\n`)
 })
 
+test('a command in another shell prints the address where the site is, not the default one', async () => {
+  const { log } = await start()
+  const url = log().match(/^Punctual is at (.*)$/m)?.[1]
+  const account = ['--email', 'ada@example.org', '--organisation', 'Ada', '--password', 'correct horse battery']
+  const { organisation } = await admin({}, 'create-account', ...account)
+  const connect = ['connect', 'feed', '--organisation', organisation.id, '--name']
+
+  const channel = await admin({}, ...connect, 'One')
+
+  expect(channel.url).toBe(`${url}/feeds/${channel.id}`)
+  expect((await fetch(channel.url)).status).toBe(200)
+  const elsewhere = await admin({ APP_URL: 'https://posts.example' }, ...connect, 'Two')
+  expect(elsewhere.url).toBe(`https://posts.example/feeds/${elsewhere.id}`)
+})
+
 test('a port that another program uses gets a sentence', async () => {
   const first = await start()
   const port = first.log().match(/^Punctual is at .*:(\d+)$/m)?.[1] ?? ''
@@ -79,6 +95,12 @@ async function start(changes: Record<string, string> = {}): Promise<Started> {
   const started = begin(changes)
   await expect.poll(started.log).toContain('Punctual is at')
   return started
+}
+
+async function admin(changes: Record<string, string>, ...command: string[]) {
+  const env = variablesWith({ NODE_ENV: 'production', DATA_DIR: dataDir, PORT: '', APP_URL: '', ...changes })
+  const { stdout } = await promisify(execFile)(process.execPath, ['build/admin.js', ...command], { cwd: Root, env })
+  return JSON.parse(stdout)
 }
 
 type Started = {
