@@ -11,6 +11,7 @@ import {
   useRouteError,
 } from '@remix-run/react'
 import { type ReactNode, useContext } from 'react'
+import { PauseBanner } from './channels/pause-banner.tsx'
 import { useAccount } from './shell/account.ts'
 import { ErrorPage } from './shell/error-page.tsx'
 import { RequestContext } from './shell/request.tsx'
@@ -75,5 +76,11 @@ function Frame({ children }: { children: ReactNode }) {
   const handles = useMatches().map(({ handle }) => handle as Handle | undefined)
   const isBare = handles.some((handle) => handle?.bare)
   const isWide = handles.some((handle) => handle?.wide)
-  return account && !isBare ? <Shell>{children}</Shell> : <Plain isWide={isWide}>{children}</Plain>
+  if (!account || isBare) return <Plain isWide={isWide}>{children}</Plain>
+  return (
+    <Shell isWide={isWide}>
+      <PauseBanner />
+      {children}
+    </Shell>
+  )
 }

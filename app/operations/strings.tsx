@@ -35,6 +35,21 @@ export const operationsStrings = {
     resume: 'Resume',
     pauseAll: 'Pause all',
   },
+  confirmPause: {
+    title: {
+      all: (_name: string) => 'Pause all sending?',
+      network: (name: string) => `Pause ${name}?`,
+      channel: (_name: string) => 'Pause this channel?',
+    },
+    lead: {
+      all: 'No posts go out until you resume, in any organisation. Posts that become due wait. Every page says that sending is paused.',
+      network:
+        'No posts go out to this network until you resume. Every page of an organisation with a channel there says so.',
+      channel: 'No posts go out to this channel until you resume. Every page of its organisation says so.',
+    },
+    does: { all: 'Pause all sending', network: 'Pause it', channel: 'Pause it' },
+    keeps: 'Keep sending',
+  },
 
   workers: {
     title: 'Workers',

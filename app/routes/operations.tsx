@@ -1,10 +1,12 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { useActionData, useLoaderData, useLocation } from '@remix-run/react'
+import type { z } from 'zod'
 import { ById } from '../../server/forms.ts'
 import { ListStuck, Reach } from '../../server/operations/forms.ts'
 import type { Resumed } from '../../server/operations/pauses.ts'
 import type { Api } from '../../server/router.ts'
 import { type Answer, answer, formOf, shown } from '../api.ts'
+import { ConfirmPause } from '../operations/confirm-pause.tsx'
 import { Lateness } from '../operations/lateness.tsx'
 import { Networks, PausedChannels } from '../operations/networks.tsx'
 import { Sending } from '../operations/sending.tsx'
@@ -24,14 +26,27 @@ const EveryMs = 10_000
 
 export async function loader(args: LoaderFunctionArgs) {
   const operations = await operationsOf(args)
-  const { stuck, cursor, said } = Object.fromEntries(new URL(args.request.url).searchParams)
+  const { stuck, cursor, said, pause, ...reach } = Object.fromEntries(new URL(args.request.url).searchParams)
+  const asked = Reach.safeParse({
+    scope: pause,
+    ...(pause === 'network' ? { name: reach.name } : {}),
+    ...(pause === 'channel' ? { id: reach.id } : {}),
+  })
   const kind = ListStuck.shape.kind.catch('overdue').parse(stuck)
   const [overview, list] = await Promise.all([
     shown(operations.overview()),
     shown(operations.stuck({ kind, limit: PageLimit, ...(cursor ? { cursor } : {}) })),
   ])
   const isFirstPage = !cursor
-  return json({ ...overview, now: new Date().toISOString(), kind, list, isFirstPage, said: saids[said ?? ''] ?? null })
+  return json({
+    ...overview,
+    now: new Date().toISOString(),
+    kind,
+    list,
+    isFirstPage,
+    said: saids[said ?? ''] ?? null,
+    pausing: asked.success ? asked.data : null,
+  })
 }
 
 const saids: Record<string, string> = operationsStrings.done
@@ -42,12 +57,16 @@ export async function action(args: ActionFunctionArgs) {
   const intent = form.get('intent')
   const { searchParams } = new URL(args.request.url)
   const done = (said: string) => {
+    for (const name of ['pause', 'name', 'id']) searchParams.delete(name)
     searchParams.set('said', said)
     return redirect(`/operations?${searchParams}`)
   }
+  const isConfirmed = form.has('confirmed')
+  form.delete('confirmed')
   if (intent === 'pause')
-    return answer(form, Reach, async (reach) => {
-      await operations.pause(reach)
+    return answer(form, Reach, async ({ scope, ...reach }) => {
+      if (!isConfirmed) return redirect(`/operations?${asking(searchParams, { pause: scope, ...reach })}`)
+      await operations.pause({ scope, ...reach } as z.output<typeof Reach>)
       return done(intent)
     })
   if (intent === 'resume') return answer(form, Reach, async (reach) => done(saidOf(await operations.resume(reach))))
@@ -57,6 +76,12 @@ export async function action(args: ActionFunctionArgs) {
       return done(intent)
     })
   throw json({ detail: operationsStrings.unknownForm }, 400)
+}
+
+// The page asks first, with the list that it showed.
+function asking(page: URLSearchParams, question: Record<string, string>): URLSearchParams {
+  page.delete('said')
+  return new URLSearchParams({ ...Object.fromEntries(page), ...question })
 }
 
 function saidOf({ resumed, within, stillPaused: { networks, channels, organisations } }: Resumed): string {
@@ -72,13 +97,14 @@ async function operationsOf({ context: { api, member } }: LoaderFunctionArgs): P
 }
 
 export default function Operations() {
-  const { said } = useLoaderData<typeof loader>()
+  const { said, pausing } = useLoaderData<typeof loader>()
   const { key } = useLocation() // announces the same sentence again after the next press
   useRereading(always, EveryMs)
   return (
     <>
       <PageHead title={operationsStrings.title} lead={operationsStrings.lead} />
       {said ? <Notice key={key}>{said}</Notice> : null}
+      {pausing ? <ConfirmPause reach={pausing} /> : null}
       <Problem />
       <div className="space-y-6">
         <Sending />

@@ -23,7 +23,7 @@ const operations = {
 }
 
 /** The frame of every page of a signed-in person: a bar at the side, or above and below on a small screen. */
-export function Shell({ children }: { children: ReactNode }) {
+export function Shell({ children, isWide = false }: { children: ReactNode; isWide?: boolean }) {
   const main = useFocusOnNewPage()
   return (
     <div className="min-h-dvh md:grid md:grid-cols-[15rem_minmax(0,1fr)]">
@@ -38,7 +38,7 @@ export function Shell({ children }: { children: ReactNode }) {
         id="main"
         ref={main}
         tabIndex={-1}
-        className="mx-auto w-full max-w-3xl px-4 pb-28 pt-6 md:px-8 md:pb-16 md:pt-10"
+        className={`mx-auto w-full px-4 pb-28 pt-6 md:px-8 md:pb-16 md:pt-10 ${isWide ? 'max-w-7xl' : 'max-w-3xl has-[[data-wide]]:max-w-5xl'}`}
       >
         <Suspended />
         {children}

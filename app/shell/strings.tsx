@@ -20,6 +20,19 @@ export const shellStrings = {
   signOut: 'Sign out',
   suspended:
     "The operator of this site has suspended your organisation. You can read everything, but you can't add posts or files. Nothing is sent. Your posts are kept. Ask the operator what to do.",
+  /** `names`: the networks and channels that are paused; none means all. */
+  paused: (names: string[], since: ReactNode) => (
+    <>
+      Sending {names.length > 0 ? `to ${listed(names)} ` : ''}has been paused since {since}. Posts wait and go out when
+      the operator resumes sending.
+    </>
+  ),
+}
+
+// At most three, so that it stays one line.
+function listed(names: string[]): string {
+  if (names.length > 3) return `${names.slice(0, 2).join(', ')} and ${names.length - 2} more`
+  return names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : names.join()
 }
 
 /** What the error page says. */

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
 import { isSameDatabase } from './database-identity.ts'
+import { iso } from './post-view.ts'
 import { underWayOn } from './under-way.ts'
 import { wakeChannels } from './wake-ups.ts'
 
@@ -34,6 +35,27 @@ export const isPaused = sql`(
 export const isFree = sql`(
   (c.paused_until is null or c.paused_until <= now()) and c.paused_at is null and n.paused_at is null
   and not ${isSuspended} and ${underWayOn(sql`c.id`)} is null)`
+
+/** What operators have paused for an organisation. `networks` and `channels` are names, both empty if all is paused. */
+export type Pause = { since: string; networks: string[]; channels: string[] }
+
+/** The pauses that stop posts of an organisation, as one, or null. A network counts if the organisation has a channel there. */
+export async function pauseOf(db: Tx, organisationId: string): Promise<Pause | null> {
+  const [row] = await db.execute<{ since: string | null; networks: string[]; channels: string[] }>(sql`
+    with own as materialized (
+      select name, network, paused_at from channels where organisation_id = ${organisationId} and status <> 'disconnected'
+    ), everything as (
+      select least(paused_at, restored_at) as since from installation where paused_at is not null or restored_at is not null
+    ), paused as (
+      select n.paused_at as since, n.name as network, null as channel from networks n
+      where n.paused_at is not null and n.name in (select network from own)
+      union all select o.paused_at, null, o.name from own o where o.paused_at is not null
+    )
+    select coalesce((select since from everything), (select min(since) from paused)) as since,
+      array(select network from paused where network is not null and not exists (select from everything) order by 1) as networks,
+      array(select channel from paused where channel is not null and not exists (select from everything) order by 1) as channels`)
+  return row?.since ? { ...row, since: iso(row.since) } : null
+}
 
 /** Stop sending within `reach`. If it is paused already, it keeps its pause time. Returns the pause time. */
 export async function pause(tx: Tx, reach: Reach): Promise<Date> {

@@ -1,6 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { sqlStateOf, type Tx } from '../../db/client.ts'
 import { accounts, memberships, organisations, type Role, sessions } from '../../db/schema/accounts.ts'
+import { pauseOf } from '../../jobs/ledger/pause.ts'
 import { isOperator } from '../access/credentials.ts'
 import { countSignUp, throttled } from '../access/login-throttle.ts'
 import { scopes } from '../access/scopes.ts'
@@ -55,12 +56,15 @@ export const account = router({
 
   /** The signed-in person, and the organisations that they may look at. */
   show: signedIn.query(async ({ ctx: { db, env, actor } }) => {
-    const theirs = await db
-      .select({ id: organisations.id, name: organisations.name, role: memberships.role })
-      .from(memberships)
-      .innerJoin(organisations, eq(organisations.id, memberships.organisationId))
-      .where(eq(memberships.accountId, actor.id))
-      .orderBy(organisations.name, organisations.id)
+    const [theirs, pause] = await Promise.all([
+      db
+        .select({ id: organisations.id, name: organisations.name, role: memberships.role })
+        .from(memberships)
+        .innerJoin(organisations, eq(organisations.id, memberships.organisationId))
+        .where(eq(memberships.accountId, actor.id))
+        .orderBy(organisations.name, organisations.id),
+      pauseOf(db, actor.organisationId),
+    ])
     const { id, name, email, timeZone, organisationId, isSuspended, role } = actor
     return {
       id,
@@ -69,6 +73,7 @@ export const account = router({
       timeZone,
       organisationId,
       isSuspended,
+      pause,
       role,
       organisations: theirs,
       isOperator: isOperator(env, email),

@@ -54,7 +54,7 @@ test('the consent page has its own headers under every address that shows it', a
         rest,
         "form-action 'self' https: http:",
       ])
-      expect(answer).toMatch(/^Referrer-Policy: no-referrer\r$/im)
+      expect(answer).toMatch(/^Referrer-Policy: strict-origin\r$/im)
     }
   expect(shown).toBeGreaterThanOrEqual(4)
 })
