@@ -18,6 +18,8 @@ export type Member = {
   name: string
   email: string
   timeZone: string // IANA name
+  weekStart: number | null // 1 is Monday; null: by the browser's language
+  clock: number | null // 12 or 24 hours; null: by the browser's language
   organisationId: string
   role: Role
 }
@@ -32,6 +34,7 @@ export type LoadContext = {
   appUrl: string
   baseUrl: string
   signupOpen: boolean
+  sendsMail: boolean
   session: { start(session: NewSession): Headers; end(): string } // headers that set the cookies; a value of Set-Cookie
   form(): FormData // read by server/web/page-form.ts; the request itself has no body. Throws why it was refused
   upload: { name: string; path: string } | null // the file of the form, by its field; removed after the answer

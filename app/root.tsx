@@ -10,7 +10,7 @@ import {
   useMatches,
   useRouteError,
 } from '@remix-run/react'
-import { type ReactNode, useContext } from 'react'
+import { type ReactNode, useContext, useRef } from 'react'
 import { PauseBanner } from './channels/pause-banner.tsx'
 import { useAccount } from './shell/account.ts'
 import { ErrorPage } from './shell/error-page.tsx'
@@ -36,6 +36,7 @@ export async function loader({ context: { api, member } }: LoaderFunctionArgs) {
 
 export function Layout({ children }: { children: ReactNode }) {
   const { nonce, requestId } = useContext(RequestContext)
+  const isStill = useIsStill()
   return (
     <html lang="en">
       <head>
@@ -47,12 +48,19 @@ export function Layout({ children }: { children: ReactNode }) {
       </head>
       <body>
         {children}
-        <ScrollRestoration nonce={nonce} />
-        <Scripts nonce={nonce} />
+        {isStill ? null : <ScrollRestoration nonce={nonce} />}
+        {isStill ? null : <Scripts nonce={nonce} />}
         <LiveReload nonce={nonce} />
       </body>
     </html>
   )
+}
+
+// A browser that has loaded scripts goes from page to page with them.
+function useIsStill(): boolean {
+  const matches = useMatches()
+  const isLoaded = useRef(typeof document !== 'undefined')
+  return !isLoaded.current && matches.some(({ handle, data }) => data && (handle as Handle | undefined)?.still?.(data))
 }
 
 export default function App() {

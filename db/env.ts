@@ -39,6 +39,15 @@ function withoutName(databaseUrl: string): string {
   return url.href
 }
 
+/** An address, or a name with one: Punctual <mail@punctual.example>. */
+const sender = z
+  .string()
+  .max(320)
+  .regex(/^[^\r\n<>]*(<[^\r\n<>]+>)?$/)
+  .refine((text) => z.email().safeParse((/<(.+)>$/.exec(text)?.[1] ?? text).trim()).success)
+  .optional()
+  .catch(() => problem('MAIL_FROM must be an address, such as Punctual <mail@punctual.example>.'))
+
 const list = z
   .string()
   .default('')
@@ -95,6 +104,11 @@ const Variables = z.object({
     .catch(() =>
       problem('OUTBOUND_ALLOW must be networks such as 10.1.0.0/16, separated by commas. /0 is not allowed.'),
     ),
+  SMTP_URL: z
+    .url({ protocol: /^smtps?$/, hostname: /./ })
+    .optional()
+    .catch(() => problem('SMTP_URL must look like smtps://user:password@mail.example:465 or smtp://mail.example:587.')),
+  MAIL_FROM: sender,
   BLUESKY_PLC_URL: origin('BLUESKY_PLC_URL').transform((url) => url ?? 'https://plc.directory'),
   FILES: z
     .enum(['local', 's3'])
@@ -126,6 +140,9 @@ export type Bucket = {
   secretAccessKey: string
   forcePathStyle: boolean // the bucket is in the path, not in the host name
 }
+
+/** The operator's mail server. `url` null (only in development): no mail is sent, /dev/mail shows them. */
+export type MailSettings = { url: string | null; from: string }
 
 export type Env = ReturnType<typeof readEnv>
 
@@ -162,10 +179,17 @@ export function readEnv(variables: Record<string, string | undefined> = process.
     outboundAllow: env.OUTBOUND_ALLOW,
     storageQuota: env.STORAGE_QUOTA, // bytes per organisation; 0: no limit
     s3, // null: files are in dataDir
+    mail: mailIn(env, appUrl), // null: this installation sends no mail
     blueskyPlcUrl: env.BLUESKY_PLC_URL,
     logLevel: env.LOG_LEVEL,
     compilerOrigin: env.REMIX_DEV_ORIGIN ?? null, // in development: we notify this origin when a new build is served
   }
+}
+
+function mailIn(env: z.output<typeof Variables>, appUrl: string): MailSettings | null {
+  const from = env.MAIL_FROM ?? `Punctual <no-reply@${new URL(appUrl).hostname}>`
+  if (env.SMTP_URL) return { url: env.SMTP_URL, from }
+  return env.NODE_ENV === 'production' ? null : { url: null, from }
 }
 
 function bucketIn(env: z.output<typeof Variables>): Bucket {

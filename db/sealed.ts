@@ -4,7 +4,12 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 export type KeyRing = readonly [Uint8Array, ...Uint8Array[]]
 
 /** Where a secret is kept. Bound into the seal, so that bytes copied to another row, field or organisation do not open. */
-export type Place = { table: string; id: string; organisationId: string; field: string }
+export type Place = {
+  table: string
+  id: string
+  organisationId: string | null // null: of a mail that belongs to no organisation
+  field: string
+}
 
 const FormatVersion = 1
 const NonceBytes = 12

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Db } from '../db/client.ts'
+import type { MailSettings } from '../db/env.ts'
 import type { Files } from '../db/files/files.ts'
 import type { KeyRing } from '../db/sealed.ts'
 import type { WorkerMetrics } from './monitoring/metrics.ts'
@@ -20,6 +21,7 @@ export type Deps = {
   ring: KeyRing
   files: Files
   appUrl: string
+  mail: MailSettings | null // null: no mail is sent
   metrics: WorkerMetrics
   log: Logger
   outage: Outage // one for the process: the part that notices first logs it
@@ -38,3 +40,4 @@ export type Point =
   | 'refreshed'
   | 'reaping'
   | 'looking'
+  | 'mailed'

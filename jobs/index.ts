@@ -114,6 +114,7 @@ async function open(
     concurrency: env.workerConcurrency,
     ring: secretKeys,
     appUrl: env.appUrl,
+    mail: env.mail,
     metrics: workerMetrics({ db, underWay, connections, log }, Object.keys(offered)),
     outage: new Outage(log),
     log,

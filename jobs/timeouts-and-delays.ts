@@ -41,6 +41,15 @@ export const times = {
   webhookRestMs: 10 * minute, // the longest pause after a failure
   webhookOffMs: 72 * hour, // we switch a webhook off after it has failed this long
   webhookSweepMs: 10 * second, // how often we look for lost wake-ups
+  mailConnectMs: 10 * second, // to reach the mail server, and until it greets us
+  mailSilenceMs: 15 * second,
+  mailMs: 45 * second, // one mail, all together
+  mailLeaseMs: 2 * minute,
+  mailSweepMs: 10 * second, // how often we collect notices, and look for lost wake-ups
+  mailStopMs: 10 * second, // how long a stop waits for mails that are being sent; another worker sends them again
+  postNoticeMs: 5 * minute, // notices of posts wait this long, so that one mail has many
+  otherNoticeMs: minute, // the same for channels and webhooks
+  channelNoticeMs: hour, // between two mails about channels
   revokeBackoffMs: [minute, 10 * minute, hour, 6 * hour], // between tries to revoke a credential at its network
   alarmMs: 5 * second, // the alarm checks at least this often
   limitsMs: minute, // how often a worker checks which channels' limits it must read again
@@ -62,7 +71,7 @@ export type Times = typeof times
 export function scaledTimes(factor: number): Times {
   const { waitAtMostMs, giveUpMs, webhookOffMs, silenceMs, stopAtMostMs, liveWithinMs, canaryWithinMs, ...others } =
     times
-  const { limitsAgeMs, limitsAgainMs, ...scalable } = others
+  const { limitsAgeMs, limitsAgainMs, channelNoticeMs, ...scalable } = others
   const { beginMs, backoffMs, webhookBackoffMs, revokeBackoffMs, ...short } = scalable
   const scaled = Object.fromEntries(Object.entries(short).map(([name, ms]) => [name, ms * factor]))
   return {

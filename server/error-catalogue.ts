@@ -173,6 +173,16 @@ export const failures = {
     sentence: 'Sign-up is closed on this installation. Ask its operator for an account.',
     cure: null,
   },
+  no_mail: {
+    status: 'FORBIDDEN',
+    sentence: "This site can't send mail. Ask the person who runs it.",
+    cure: null,
+  },
+  link_expired: {
+    status: 'CONFLICT',
+    sentence: 'This link is too old, or was already used. Ask for a new one.',
+    cure: null,
+  },
   email_reserved: {
     status: 'FORBIDDEN',
     sentence: 'This e-mail address is reserved for an operator of the installation.',
@@ -185,7 +195,7 @@ export const failures = {
   },
   email_taken: {
     status: 'CONFLICT',
-    sentence: 'An account with this e-mail address already exists.',
+    sentence: "You can't use this e-mail address. If you already have an account with it, sign in.",
     cure: null,
   },
   nothing_to_wake: {

@@ -111,3 +111,15 @@ export const limit = z.number().int().min(1).max(100).default(50)
 export const cursor = z.string().max(500).optional()
 /** Which page of a list, where there are no filters. */
 export const Paged = z.strictObject({ limit, cursor })
+
+/** The name of a time zone in the IANA database. */
+export const TimeZone = z.string().refine(isTimeZone, 'Must be a time zone such as Europe/Berlin.')
+
+function isTimeZone(value: string): boolean {
+  try {
+    // A bare offset is taken as well, but knows nothing of summer.
+    return /^[a-z]/i.test(new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions().timeZone)
+  } catch {
+    return false
+  }
+}

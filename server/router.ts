@@ -4,6 +4,10 @@ import type { Scope } from './access/scopes.ts'
 import { type Context, callerFactory, router } from './access/trpc.ts'
 import { account } from './accounts/account.ts'
 import { keys } from './accounts/api-keys.ts'
+import { mail } from './accounts/mail.ts'
+import { newAddress } from './accounts/new-address.ts'
+import { passwordReset } from './accounts/password-reset.ts'
+import { signUp } from './accounts/sign-up.ts'
 import { requests } from './api-requests/list.ts'
 import { channels } from './channels/channels.ts'
 import { feeds } from './channels/feeds.ts'
@@ -25,10 +29,14 @@ export const appRouter = router({
   channels,
   feeds,
   keys,
+  mail,
   media,
+  newAddress,
   operations,
+  passwordReset,
   posts,
   requests,
+  signUp,
   webhooks,
   workingCopies,
 })

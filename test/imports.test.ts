@@ -57,7 +57,7 @@ const Rooms: Record<string, string[][]> = {
     ['monitoring'],
     ['deps'],
     ['publish'],
-    ['channels', 'webhooks', 'sweep'],
+    ['channels', 'webhooks', 'mail', 'sweep'],
     ['worker'],
     ['index'],
   ],

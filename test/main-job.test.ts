@@ -17,7 +17,7 @@ test('a person signs up, connects a feed, makes a key, and an app’s post with 
   const page = await here.page({ permissions: ['clipboard-read', 'clipboard-write'] })
 
   await page.goto('/')
-  await page.getByRole('link', { name: 'Create an account' }).click()
+  await page.getByRole('link', { name: 'Create your account' }).click()
   await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace')
   await page.getByLabel('E-mail').fill('ada@example.org')
   await page.getByLabel('Password').fill('correct horse battery')

@@ -5,6 +5,7 @@ import {
   type LoaderFunctionArgs,
   type MetaFunction,
   redirectDocument,
+  type SerializeFrom,
 } from '@remix-run/node'
 import { Form, Link, useLoaderData } from '@remix-run/react'
 import { SignIn } from '../../server/accounts/forms.ts'
@@ -16,13 +17,14 @@ import { useAnswer } from '../ui/forms/answer.ts'
 import { Submit } from '../ui/forms/button.tsx'
 import { Field, FormErrors } from '../ui/forms/field.tsx'
 
-export const handle: Handle = { bare: true }
+// An app's consent page may lead on to the app at once. The policy for forms would stop that; scripts may follow it.
+export const handle: Handle = { bare: true, still: (data) => !(data as SerializeFrom<typeof loader>).isForApp }
 export const meta: MetaFunction = () => [{ title: signInStrings.pageTitle }]
 
 export function loader({ request, context: { member, signupOpen } }: LoaderFunctionArgs) {
   const next = localPath(new URL(request.url).searchParams.get('next'))
   if (member) throw redirectDocument(next)
-  return json({ signupOpen, search: searchFor(next) })
+  return json({ signupOpen, search: searchFor(next), isForApp: next.startsWith('/oauth/') })
 }
 
 export async function action({ request, context }: ActionFunctionArgs) {
@@ -58,6 +60,11 @@ export default function Login() {
         <Submit look="primary" className="w-full">
           {signInStrings.submit}
         </Submit>
+        <p className="text-center text-sm">
+          <Link to="/forgot" className="text-accent-ink underline underline-offset-2">
+            {signInStrings.forgot}
+          </Link>
+        </p>
       </Form>
     </AuthLayout>
   )

@@ -2,25 +2,29 @@ import { type FieldMetadata, getFormProps, useForm } from '@conform-to/react'
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { Form, useLoaderData } from '@remix-run/react'
 import { useState } from 'react'
-import { ChangePassword, UpdateAccount } from '../../server/accounts/forms.ts'
+import { ChangePassword, MailChoice, UpdateAccount } from '../../server/accounts/forms.ts'
+import { Nothing } from '../../server/forms.ts'
 import { answer, formOf, shown, signedIn } from '../api.ts'
 import { accountStrings } from '../settings/strings.tsx'
+import { WaitingAddress, WaitingAddressForm } from '../settings/waiting-address.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
 import { Submit } from '../ui/forms/button.tsx'
+import { Hint } from '../ui/forms/control.tsx'
 import { Field, FormErrors, Said, SelectField } from '../ui/forms/field.tsx'
 import { Card, PageHead } from '../ui/page.tsx'
 
 export const meta: MetaFunction = () => [{ title: accountStrings.pageTitle }]
 
 export async function loader(args: LoaderFunctionArgs) {
-  const { member } = signedIn(args)
+  const { api, member } = signedIn(args)
   const zones = [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone'), member.timeZone])]
-  const { name, email, timeZone } = member
-  return json({ name, email, timeZone, zones })
+  const { name, email, timeZone, weekStart, clock } = member
+  const calendar = { weekStart: weekStart ?? 0, clock: clock ?? 0 }
+  return json({ name, email, timeZone, ...calendar, zones, mail: await shown(api.mail.show()) })
 }
 
 export async function action(args: ActionFunctionArgs) {
-  const { api } = signedIn(args)
+  const { api, member } = signedIn(args)
   const form = formOf(args.context)
   if (form.get('intent') === 'password')
     return answer(form, ChangePassword, async (passwords) => {
@@ -30,6 +34,26 @@ export async function action(args: ActionFunctionArgs) {
         reset: true,
         ...(session && { headers: args.context.session.start(session) }),
       }
+    })
+  if (form.get('intent') === 'mail')
+    return answer(form, MailChoice, async (choice) => {
+      await api.mail.choose(choice)
+      return { said: accountStrings.mail.saved }
+    })
+  if (form.get('intent') === 'verify')
+    return answer(form, Nothing, async () => {
+      await api.mail.sendAgain()
+      return { said: accountStrings.mail.sentAgain }
+    })
+  if (form.get('intent') === 'new-address-again')
+    return answer(form, Nothing, async () => {
+      await api.newAddress.sendAgain()
+      return { said: accountStrings.profile.sentAgain }
+    })
+  if (form.get('intent') === 'new-address-drop')
+    return answer(form, Nothing, async () => {
+      await api.newAddress.drop()
+      return { said: accountStrings.profile.changeCancelled(member.email) }
     })
   if (form.get('intent') === 'everywhere') {
     await shown(api.account.signOutEverywhere())
@@ -48,7 +72,9 @@ export default function Account() {
       <div className="space-y-6">
         <Card title={accountStrings.profile.title}>
           <Profile />
+          <WaitingAddressForm />
         </Card>
+        <MailCard />
         <Card title={accountStrings.password.title}>
           <Password />
         </Card>
@@ -64,18 +90,36 @@ export default function Account() {
   )
 }
 
-type ProfileFields = { name: string; email: string; timeZone: string; password: string }
+type ProfileFields = {
+  name: string
+  email: string
+  timeZone: string
+  weekStart: number
+  clock: number
+  password: string
+}
 
 function Profile() {
-  const { zones, ...account } = useLoaderData<typeof loader>()
+  const { zones, mail, ...account } = useLoaderData<typeof loader>()
   const { said, ...answered } = useAnswer('profile')
+  const dropped = useAnswer('new-address-drop').said
+  const waiting = mail?.newAddress
   const [form, fields] = useForm<ProfileFields>({ ...answered, defaultValue: account })
+  // While another address waits, the field has the account's own again.
+  const shownEmail = waiting && said ? account.email : fields.email.initialValue
   return (
     <Form method="post" {...getFormProps(form)} className="max-w-md space-y-5">
       <input type="hidden" name="intent" value="profile" />
       <FormErrors form={form} />
       <Field label={accountStrings.profile.name} field={fields.name} autoComplete="name" required />
-      <EmailFields email={fields.email} password={fields.password} currentEmail={account.email} />
+      <EmailFields
+        key={waiting?.id}
+        email={fields.email}
+        password={fields.password}
+        currentEmail={account.email}
+        shownEmail={shownEmail ?? account.email}
+      />
+      {waiting ? <WaitingAddress email={waiting.email} current={account.email} /> : <Said>{dropped}</Said>}
       <SelectField
         label={accountStrings.profile.timeZone}
         field={fields.timeZone}
@@ -85,19 +129,46 @@ function Profile() {
           <option key={zone}>{zone}</option>
         ))}
       </SelectField>
+      <CalendarFields weekStart={fields.weekStart} clock={fields.clock} />
       <div className="flex items-center gap-4">
         <Submit look="primary">{accountStrings.profile.save}</Submit>
-        <Said>{said}</Said>
+        <Said>{waiting && said ? accountStrings.profile.savedWaiting : said}</Said>
       </div>
     </Form>
   )
 }
 
-type EmailFieldsProps = { email: FieldMetadata<string>; password: FieldMetadata<string>; currentEmail: string }
+type CalendarFieldsProps = Record<'weekStart' | 'clock', FieldMetadata<number>>
+
+/** How the calendar looks. */
+function CalendarFields({ weekStart, clock }: CalendarFieldsProps) {
+  const strings = accountStrings.profile
+  return (
+    <>
+      <SelectField label={strings.weekStart} field={weekStart} hint={strings.calendarHint}>
+        {strings.weekStarts.map(([day, name]) => (
+          <option key={day} value={day}>
+            {name}
+          </option>
+        ))}
+      </SelectField>
+      <SelectField label={strings.clock} field={clock} hint={strings.calendarHint}>
+        {strings.clocks.map(([hours, name]) => (
+          <option key={hours} value={hours}>
+            {name}
+          </option>
+        ))}
+      </SelectField>
+    </>
+  )
+}
+
+type EmailFieldsProps = Record<'email' | 'password', FieldMetadata<string>> &
+  Record<'currentEmail' | 'shownEmail', string>
 
 /** The e-mail address, and after a change of it, the password. */
-function EmailFields({ email, password, currentEmail }: EmailFieldsProps) {
-  const [typed, setTyped] = useState(email.initialValue ?? currentEmail)
+function EmailFields({ email, password, currentEmail, shownEmail }: EmailFieldsProps) {
+  const [typed, setTyped] = useState(shownEmail)
   const asksPassword = typed.trim().toLowerCase() !== currentEmail.toLowerCase()
   return (
     <>
@@ -107,6 +178,7 @@ function EmailFields({ email, password, currentEmail }: EmailFieldsProps) {
         type="email"
         autoComplete="email"
         required
+        defaultValue={shownEmail}
         onInput={(event) => setTyped(event.currentTarget.value)}
       />
       {asksPassword || password.errors ? (
@@ -119,6 +191,62 @@ function EmailFields({ email, password, currentEmail }: EmailFieldsProps) {
         />
       ) : null}
     </>
+  )
+}
+
+/** What we mail, if this installation sends mail. */
+function MailCard() {
+  const { email, mail } = useLoaderData<typeof loader>()
+  if (!mail) return null
+  return (
+    <Card title={accountStrings.mail.title}>
+      <div id="mail" className="max-w-md space-y-5">
+        {mail.isVerified ? null : <Unverified email={email} />}
+        <Notices wantsNotices={mail.wantsNotices} />
+      </div>
+    </Card>
+  )
+}
+
+function Unverified({ email }: { email: string }) {
+  const { said } = useAnswer('verify')
+  return (
+    <Form method="post" className="space-y-3 rounded-lg bg-sunken px-3.5 py-3">
+      <p className="text-sm [overflow-wrap:anywhere]">{accountStrings.mail.unverified(email)}</p>
+      <div className="flex flex-wrap items-center gap-4">
+        <Submit name="intent" value="verify">
+          {accountStrings.mail.sendAgain}
+        </Submit>
+        <Said>{said}</Said>
+      </div>
+    </Form>
+  )
+}
+
+function Notices({ wantsNotices }: { wantsNotices: boolean }) {
+  const { said } = useAnswer('mail')
+  return (
+    <Form method="post" className="space-y-4">
+      <div>
+        <label className="flex cursor-pointer gap-3">
+          <input
+            type="checkbox"
+            name="wantsNotices"
+            defaultChecked={wantsNotices}
+            aria-describedby="notices-hint"
+            className="mt-1 size-4 shrink-0 accent-accent"
+          />
+          {accountStrings.mail.notices}
+        </label>
+        <Hint id="notices-hint">{accountStrings.mail.noticesHint}</Hint>
+      </div>
+      <div className="flex flex-wrap items-center gap-4">
+        <Submit name="intent" value="mail">
+          {accountStrings.mail.save}
+        </Submit>
+        <Said>{said}</Said>
+      </div>
+    </Form>
   )
 }
 

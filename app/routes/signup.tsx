@@ -8,14 +8,15 @@ import {
 } from '@remix-run/node'
 import { Form, Link, useLoaderData } from '@remix-run/react'
 import { useEffect, useState } from 'react'
-import { SignUp } from '../../server/accounts/forms.ts'
+import { NextLength, SignUp } from '../../server/accounts/forms.ts'
 import { answer, formOf, localPath, searchFor } from '../api.ts'
 import { AuthLayout } from '../shell/auth-layout.tsx'
 import type { Handle } from '../shell/shell.tsx'
 import { signUpStrings } from '../shell/strings.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
-import { Submit } from '../ui/forms/button.tsx'
+import { ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { Field, FormErrors } from '../ui/forms/field.tsx'
+import { Notice } from '../ui/notice.tsx'
 
 export const handle: Handle = { bare: true }
 export const meta: MetaFunction = () => [{ title: signUpStrings.pageTitle }]
@@ -30,7 +31,8 @@ export async function action({ request, context }: ActionFunctionArgs) {
   const { api, session } = context
   const next = localPath(new URL(request.url).searchParams.get('next'))
   return answer(formOf(context), SignUp, async (person) => {
-    const started = await api.account.signUp(person)
+    const started = await api.signUp.begin({ ...person, next: next.length > NextLength ? '/' : next })
+    if (!started) return { said: signUpStrings.sent(person.email), reset: true }
     // As a document: a consent page has its own headers, and needs its query byte for byte.
     return redirectDocument(next, { headers: session.start(started) })
   })
@@ -38,11 +40,22 @@ export async function action({ request, context }: ActionFunctionArgs) {
 
 export default function Signup() {
   const { signupOpen, search } = useLoaderData<typeof loader>()
+  const { said, ...answered } = useAnswer()
   const foot = signUpStrings.haveAccount(<Link to={`/login${search}`}>{signUpStrings.signIn}</Link>)
+  if (said)
+    return (
+      <AuthLayout title={signUpStrings.title} foot={foot}>
+        <Notice>{said}</Notice>
+        <p className="mb-5 text-sm text-muted">{signUpStrings.sentHint}</p>
+        <ButtonLink to={`/signup${search}`} className="w-full">
+          {signUpStrings.otherAddress}
+        </ButtonLink>
+      </AuthLayout>
+    )
   if (signupOpen)
     return (
       <AuthLayout title={signUpStrings.title} lead={signUpStrings.lead} foot={foot}>
-        <SignUpForm />
+        <SignUpForm answered={answered} />
       </AuthLayout>
     )
   return (
@@ -54,8 +67,8 @@ export default function Signup() {
 
 type Fields = { name: string; email: string; password: string; organisation: string }
 
-function SignUpForm() {
-  const [form, fields] = useForm<Fields>(useAnswer())
+function SignUpForm({ answered }: { answered: Omit<ReturnType<typeof useAnswer>, 'said'> }) {
+  const [form, fields] = useForm<Fields>(answered)
   return (
     <Form method="post" {...getFormProps(form)} className="space-y-5">
       <FormErrors form={form} />

@@ -24,7 +24,40 @@ export const accountStrings = {
     currentPasswordHint: 'Enter your password to change your e-mail address.',
     timeZone: 'Time zone',
     timeZoneHint: 'All times use this time zone.',
+    weekStart: 'Week starts on',
+    weekStarts: [
+      [0, 'Default for my language'],
+      [1, 'Monday'],
+      [6, 'Saturday'],
+      [7, 'Sunday'],
+    ] as const,
+    clock: 'Clock',
+    calendarHint: 'Used in the calendar.',
+    clocks: [
+      [0, 'Default for my language'],
+      [24, '24 hours: 18:00'],
+      [12, '12 hours: 6:00 PM'],
+    ] as const,
     save: 'Save',
+    saved: 'Saved.',
+    savedWaiting: 'Saved. To use the new address, open the link in our mail.',
+    waiting: (email: string) => `We sent a mail to ${email}. Open the link in it to use this address.`,
+    waitingHint: (email: string) =>
+      `Until then, your account keeps ${email}. The link works once, for 24 hours. You can ask for 3 mails an hour.`,
+    sendLinkAgain: 'Send link again',
+    sentAgain: 'Sent. Only the newest link works.',
+    cancelChange: 'Cancel change',
+    changeCancelled: (email: string) => `Change cancelled. Your account keeps ${email}.`,
+  },
+  mail: {
+    title: 'Mail',
+    unverified: (email: string) =>
+      `${email} is not verified yet. Open the link in our mail. Until then, we don't mail you when a post needs attention.`,
+    sendAgain: 'Send again',
+    sentAgain: 'Sent. Check your inbox.',
+    notices: 'Mail me when a post needs attention',
+    noticesHint: 'Also when a channel needs a reconnect, or when a webhook is switched off.',
+    save: 'Save mail settings',
     saved: 'Saved.',
   },
   password: {
@@ -164,7 +197,7 @@ const auditSentences: Record<string, AuditSentence> = {
 export const activityStrings = {
   pageTitle: 'Activity · Punctual',
   title: 'Activity',
-  lead: 'Who changed keys, apps, webhooks and channels, when and from where. Nobody can edit this list.',
+  lead: 'Who changed keys, apps and webhooks, and what operators did with channels and posts. Nobody can edit this list.',
   forManagersOnly: 'Owners and admins of this organisation see its activity here.',
   none: {
     title: 'No activity yet',

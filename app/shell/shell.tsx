@@ -7,8 +7,11 @@ import { Logo } from './logo.tsx'
 import { endSession } from './sign-out.ts'
 import { shellStrings } from './strings.tsx'
 
-/** A route can ask for a page without navigation (`bare`), and for a wide one. */
-export type Handle = { bare?: boolean; wide?: boolean }
+/**
+ * A route can ask for a page without navigation (`bare`), and for a wide one. `still` says of the loader's data that the page
+ * needs no scripts: its form is sent as forms are, and what it shows doesn't change.
+ */
+export type Handle = { bare?: boolean; wide?: boolean; still?: (data: unknown) => boolean }
 
 const navigation = [
   { to: '/', name: shellStrings.navigation.posts, icon: Send, under: /^\/($|posts)/ },

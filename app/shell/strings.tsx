@@ -62,6 +62,7 @@ export const signInStrings = {
   submit: 'Sign in',
   newHere: (createAccount: ReactNode) => <>New here? {createAccount}</>,
   createAccount: 'Create an account',
+  forgot: 'Forgot your password?',
 }
 
 /** What the page /signup says. */
@@ -79,4 +80,73 @@ export const signUpStrings = {
   closed: "You can't sign up on this site. Ask its operator for an account.",
   haveAccount: (signIn: ReactNode) => <>Have an account? {signIn}</>,
   signIn: 'Sign in',
+  sent: (email: string) => `We sent a mail to ${email}. Open the link in the mail to continue.`,
+  sentHint:
+    'The link works once, for 24 hours. If no mail arrives, check your spam folder. You can ask for 3 mails an hour.',
+  otherAddress: 'Use another address',
+}
+
+/** What the page of the link says that creates an account. */
+export const confirmStrings = {
+  pageTitle: 'Finish your sign-up · Punctual',
+  title: 'Finish your sign-up',
+  lead: 'Enter the password that you chose when you signed up.',
+  email: 'E-mail',
+  name: 'Name',
+  organisation: 'Organisation',
+  password: 'Password',
+  submit: 'Create account',
+  notYou: "If you didn't sign up, close this page. No account is created.",
+  hasAccount: (email: string) => `You already have an account with ${email}. Sign in, or reset your password.`,
+  signIn: 'Sign in',
+  reset: 'Reset your password',
+  expired: 'This link is too old, or was already used. If you used it, sign in.',
+  incomplete: 'This link is incomplete. Copy all of it from the mail.',
+  again: 'Sign up again',
+}
+
+/** What the pages /forgot and /reset say. */
+export const resetStrings = {
+  pageTitle: 'Reset your password · Punctual',
+  title: 'Reset your password',
+  lead: "Enter your e-mail address. We'll send you a link to choose a new password.",
+  email: 'E-mail',
+  submit: 'Send link',
+  sent: "If there is an account with this address, we've sent a link.",
+  sentHint: 'The link works once, for 1 hour. If no mail arrives, check your spam folder.',
+  noMail: "This site can't send mail. Ask the person who runs it.",
+  back: 'Back to sign in',
+  password: 'New password',
+  passwordHint: 'At least 10 characters, and not easy to guess.',
+  change: 'Change password',
+  changed: "Password changed. You're signed out everywhere.",
+  signIn: 'Sign in',
+  expired: 'This link is too old, or was already used.',
+  incomplete: 'This link is incomplete. Open the whole link from the mail, or ask for a new one.',
+  again: 'Send a new link',
+}
+
+/** What the page of the link says that gives an account another address. */
+export const newAddressStrings = {
+  pageTitle: 'Confirm your new e-mail address · Punctual',
+  title: 'Confirm your new e-mail address',
+  lead: 'Press the button to use the new address for signing in and for our mails.',
+  current: 'Current address',
+  new: 'New address',
+  submit: 'Use this address',
+  changed: (email: string) => `Your account has the address ${email} now.`,
+  notYou: "If you didn't ask for this, close this page. Then nothing changes.",
+  expired: 'This link is too old, was already used or replaced by a newer one, or is for another account.',
+  incomplete: 'This link is incomplete. Copy all of it from the mail.',
+  onward: 'Go to your account',
+}
+
+/** What the page of the link says that verifies an address. */
+export const verifyStrings = {
+  pageTitle: 'Verify your e-mail address · Punctual',
+  title: 'Verify your e-mail address',
+  lead: 'Press the button to verify that this address is yours.',
+  submit: 'Verify address',
+  verified: (email: string) => `${email} is verified.`,
+  onward: 'Go to posts',
 }

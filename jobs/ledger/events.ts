@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
+import { noticePosts } from '../notices.ts'
 import { type ChannelRow, channelStatus, showChannel } from './channel-view.ts'
 import { type Post, type PostRow, postColumnsAt, postView, postViewIn, showPost } from './post-view.ts'
 import { callWebhooks } from './wake-ups.ts'
@@ -36,6 +37,7 @@ export async function emitAll(tx: Tx, posts: TheirPost[]): Promise<void> {
       sql`select distinct organisation_id, id from unnest(${organisationIds}::uuid[], ${ids}::uuid[]) as changed (organisation_id, id)`,
       null,
     ),
+    { shown: failing },
   )
 }
 
@@ -43,7 +45,9 @@ export async function emitAll(tx: Tx, posts: TheirPost[]): Promise<void> {
 export async function emitPostEvent(tx: Tx, post: TheirPost, change: PostChange | null = null): Promise<Post> {
   // Not a list of one: PostgreSQL would expect ten and plan again for each post. Planning takes longer than the rest.
   const one = sql`values (${post.organisationId}::uuid, ${post.postId}::uuid)`
-  const [row] = await write(tx, [post], becoming(one, change), { shown: sql`, to_jsonb(s) as post from seen s` })
+  const [row] = await write(tx, [post], becoming(one, change), {
+    shown: sql`${failing}, to_jsonb(s) as post from seen s`,
+  })
   return showPost((row as { post: PostRow }).post)
 }
 
@@ -64,6 +68,11 @@ export async function emitNewPost(tx: Tx, organisationId: string, making: SQL): 
   const [row] = await write(tx, [{ organisationId }], happened, { shown, deliveries: made })
   return showPost((row as { post: PostRow }).post)
 }
+
+// A column: the posts that people get a notice about. Null for most statements, whose posts went out.
+const failing = sql`, (
+  select json_agg(json_build_object('organisationId', f.organisation_id, 'postId', f.id)) from seen f
+  where f.is_news and f.status in ('PARTIALLY_PUBLISHED', 'FAILED', 'NEEDS_REVIEW')) as failing`
 
 function becoming(posts: SQL, change: PostChange | null): SQL {
   return sql`
@@ -139,7 +148,7 @@ async function write(
   { shown = sql``, deliveries = sql`deliveries` } = {},
 ): Promise<object[]> {
   const organisationIds = of.map(({ organisationId }) => organisationId)
-  const rows = await tx.execute<{ webhookIds: string[] }>(sql`
+  const rows = await tx.execute<{ webhookIds: string[]; failing?: TheirPost[] | null }>(sql`
     with ${happened}, listening as materialized (
       select w.* from webhooks w where w.organisation_id = any(${sql.param(organisationIds)}::uuid[]) and w.off_since is null
       order by w.id for key share
@@ -156,6 +165,7 @@ async function write(
     )
     select (select coalesce(json_agg(webhook_id), '[]') from due) as "webhookIds"${shown}`)
   await callWebhooks(tx, rows[0]?.webhookIds ?? [])
+  await noticePosts(tx, rows[0]?.failing ?? [])
   return [...rows]
 }
 

@@ -3,6 +3,7 @@ import type { Db, Tx } from '../../db/client.ts'
 import type { DeliveryError } from '../../db/schema/ledger.ts'
 import { errorOf } from '../delivery-errors.ts'
 import type { Publication } from '../networks/network.ts'
+import { noticeChannel } from '../notices.ts'
 import type { Times } from '../timeouts-and-delays.ts'
 import { emit, emitAll, emitChannelEvent } from './events.ts'
 import { type ClaimedDelivery, type Ending, endAttempt, json, leaseCleared, ms, preparedCleared } from './ledger.ts'
@@ -139,8 +140,10 @@ export async function hold(db: Db, delivery: ClaimedDelivery, error: DeliveryErr
       from channel c, post where d.post_id = post.id and ${isOurs(delivery)} returning d.id
     ), ended as (${endAttempt(sql`settled`, delivery.attemptNo, ending)})
     select id from broken`)
-    if (broken.length > 0)
+    if (broken.length > 0) {
       await emitChannelEvent(tx, delivery.organisationId, delivery.channelId, 'channel.needs_reconnect')
+      await noticeChannel(tx, delivery)
+    }
     await emit(tx, delivery.organisationId, [delivery.postId])
     await wakeNextSuspect(tx, delivery)
   })

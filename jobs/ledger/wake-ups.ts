@@ -10,6 +10,7 @@ export type Payloads = {
   publish: { deliveryId: string; channelId: string; network: string }
   reconcile: { deliveryId: string; network: string }
   webhook: { webhookId: string; organisationId: string }
+  mail: { mailId: string }
 }
 
 /** The PostgreSQL channel that the alarm listens on: the next due time may be earlier now. */
@@ -89,6 +90,15 @@ async function wakeWebhooksAt(tx: Tx, webhookIds: string[], at: SQL): Promise<vo
     ) w where w.at is not null having count(*) > 0`)
 }
 
+/** Send these mails when they are due. */
+export async function wakeMails(tx: Tx, mailIds: string[]): Promise<void> {
+  await tx.execute(sql`
+    select graphile_worker.add_jobs(array_agg(row(
+      'mail', json_build_object('mailId', m.id), null, m.next_attempt_at, null, 'mail:' || m.id, null, null
+    )::graphile_worker.job_spec))
+    from mails m where m.id = any(${sql.param(mailIds)}::uuid[]) and m.state = 'pending' having count(*) > 0`)
+}
+
 /** Let every worker look for due jobs now. */
 export async function ring(tx: Tx): Promise<void> {
   await tx.execute(sql`select pg_notify('jobs:insert', '{"r":"alarm","count":1}')`)
@@ -110,6 +120,7 @@ export async function renewJobs(tx: Tx, keys: string[]): Promise<void> {
   )
   await wakeLook(tx, after('look:'))
   await wakeWebhooks(tx, after('webhook:'))
+  await wakeMails(tx, after('mail:'))
   for (const key of keys) if (key.startsWith('canary-')) await dropJob(tx, key)
 }
 

@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../../db/client.ts'
+import { kindsToTyped, RefusedRecipient } from '../../db/schema/mail.ts'
 import { isFree } from '../ledger/pause.ts'
 
 const ReadAgainMs = 10_000
@@ -22,6 +23,10 @@ type Figures = {
   paused: number
   restored: number
   networksPaused: number
+  mailsWaiting: number
+  mailOldestSeconds: number
+  mailsFailed: number
+  mailsGivenUp: number
 }
 
 /**
@@ -62,6 +67,7 @@ export function watchLedger(registry: Registry, db: Db, log: Logger): void {
     ({ paused, restored }) => ({ paused, restored }),
   )
   gauge('punctual_networks_paused', 'Networks that an operator paused', ({ networksPaused }) => networksPaused)
+  watchMails(gauge)
   new Gauge({
     name: 'punctual_ledger_readable',
     help: 'Whether the ledger could be read from the database',
@@ -70,6 +76,25 @@ export function watchLedger(registry: Registry, db: Db, log: Logger): void {
       this.set((await ledger()) ? 1 : 0)
     },
   })
+}
+
+function watchMails(gauge: ReturnType<typeof gaugesOf>['gauge']): void {
+  gauge('punctual_mails_waiting', 'Mails that are not sent yet', ({ mailsWaiting }) => mailsWaiting)
+  gauge(
+    'punctual_mail_oldest_seconds',
+    'How long the oldest mail that is not sent yet has waited; 0 if there is none',
+    ({ mailOldestSeconds }) => mailOldestSeconds,
+  )
+  gauge(
+    'punctual_mails_failed',
+    'Mails of the last 24 hours that were refused or given up',
+    ({ mailsFailed }) => mailsFailed,
+  )
+  gauge(
+    'punctual_mails_given_up',
+    'Mails of the last 24 hours that were given up: no try of them was answered for good in time',
+    ({ mailsGivenUp }) => mailsGivenUp,
+  )
 }
 
 // A gauge of one figure, and a gauge of figures by a label.
@@ -117,6 +142,9 @@ function reading(db: Db, log: Logger): () => Promise<Figures | null> {
   }
 }
 
+const toTyped = sql.raw(kindsToTyped.map((kind) => `'${kind}'`).join(', '))
+const isMistyped = sql`(kind in (${toTyped}) and coalesce(failure, '') like ${sql.raw(`'%${RefusedRecipient}'`)})`
+
 const CountAtMost = 100_000 // after a long outage; counting more would take too long
 
 // Each part uses a partial index, so a million posts that are not due yet cost nothing. We pass no parameters, so that
@@ -141,6 +169,11 @@ async function readLedger(db: Db): Promise<Figures> {
     ), at_work as (
       select count(*) filter (where seen_at > now() - interval '30 s') as alive, min(seen_at) as silent_since
       from workers where gone_at is null
+    ), mail as (
+      select count(*) as waiting, min(created_at) filter (where not ${isMistyped}) as since from mails where state = 'pending'
+    ), no_mail as (
+      select count(*) as failed, count(*) filter (where ended_at >= give_up_at and not ${isMistyped}) as given_up
+      from mails where state = 'failed' and ended_at > now() - interval '24 h'
     )
     select
       coalesce((select sum(n) from waiting), 0)::int as due,
@@ -149,7 +182,9 @@ async function readLedger(db: Db): Promise<Figures> {
       (select count(*) from deliveries where state = 'uncertain')::int as uncertain,
       alive::int as "workersAlive", extract(epoch from now() - silent_since)::float8 as "heartbeatSeconds",
       (paused_at is not null)::int as paused, (restored_at is not null)::int as restored,
-      (select count(*) from networks where paused_at is not null)::int as "networksPaused"
-    from under_way, for_a_person, at_work, installation`)
+      (select count(*) from networks where paused_at is not null)::int as "networksPaused",
+      mail.waiting::int as "mailsWaiting", coalesce(extract(epoch from now() - mail.since), 0)::float8 as "mailOldestSeconds",
+      no_mail.failed::int as "mailsFailed", no_mail.given_up::int as "mailsGivenUp"
+    from under_way, for_a_person, at_work, mail, no_mail, installation`)
   return read!
 }

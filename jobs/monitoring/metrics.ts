@@ -77,6 +77,8 @@ export function workerMetrics(measured: Measured, networks: string[]) {
   const refreshes = counter('punctual_refreshes_total', 'Refreshes of credentials, good or failed', 'network', 'result')
   const rateLimited = counter('punctual_rate_limited_total', 'Responses of a network that asked us to wait', 'network')
   const webhookCalls = counter('punctual_webhook_calls_total', 'Webhook calls that ended', 'outcome')
+  const mailTries = counter('punctual_mail_tries_total', 'Tries to send a mail that ended', 'outcome')
+  for (const outcome of ['sent', 'refused', 'later', 'no_recipient']) mailTries.inc({ outcome }, 0)
   for (const outcome of ['delivered', 'refused', 'unreachable']) webhookCalls.inc({ outcome }, 0)
   for (const network of networks) {
     lateness.zero({ network })
@@ -100,6 +102,8 @@ export function workerMetrics(measured: Measured, networks: string[]) {
     limited: (network: string) => rateLimited.inc({ network }),
     /** A webhook call ended. `unreachable`: there was no answer. */
     webhookCalled: (outcome: 'delivered' | 'refused' | 'unreachable') => webhookCalls.inc({ outcome }),
+    /** A try to send a mail ended. `later`: it is tried again. */
+    mailEnded: (outcome: 'sent' | 'refused' | 'later' | 'no_recipient') => mailTries.inc({ outcome }),
   }
 }
 

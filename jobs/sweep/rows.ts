@@ -2,10 +2,11 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Logger } from 'pino'
 import type { Db } from '../../db/client.ts'
-import { devices, sessions } from '../../db/schema/accounts.ts'
+import { devices, sessions, signUps } from '../../db/schema/accounts.ts'
 import { apiRequests, IdempotencyHours, idempotencyKeys, throttles } from '../../db/schema/api.ts'
 import { connectFlows } from '../../db/schema/channels.ts'
 import { workerMinutes } from '../../db/schema/installation.ts'
+import { mailLinks, mails, notices } from '../../db/schema/mail.ts'
 import { uploads } from '../../db/schema/media.ts'
 import { appSecrets, authorizationCodes, authorizationRequests } from '../../db/schema/oauth.ts'
 import { workingCopies } from '../../db/schema/posts.ts'
@@ -32,8 +33,12 @@ const over: [PgTable, SQL][] = [
   [uploads, sql`o.lease_until < now()`],
   [apiRequests, sql`o.at < now() - interval '7 days'`],
   [workingCopies, sql`o.is_new = exists (select from posts p where p.id = o.id)`], // its post was just created, or deleted
+  [signUps, sql`o.expires_at < now()`],
   [sessions, sql`o.expires_at < now()`],
   [devices, sql`o.expires_at < now()`],
+  [mails, sql`o.ended_at < now() - interval '7 days'`],
+  [mailLinks, sql`o.expires_at < now()`],
+  [notices, sql`o.created_at < now() - interval '7 days'`], // no worker collected them
   [workerMinutes, sql`o.at < now() - interval '7 days'`],
   [
     events, // with their deliveries, unless one is waiting to be sent again

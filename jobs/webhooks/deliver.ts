@@ -8,6 +8,7 @@ import type { Deps } from '../deps.ts'
 import { bodyOf } from '../ledger/events.ts'
 import { ms } from '../ledger/ledger.ts'
 import { type Payloads, wakeWebhooks } from '../ledger/wake-ups.ts'
+import { noticeWebhook } from '../notices.ts'
 import { OutboundError } from '../outbound/outbound.ts'
 import type { Times } from '../timeouts-and-delays.ts'
 
@@ -102,7 +103,7 @@ async function goDown(deps: Deps, webhookId: string, isOver: () => boolean): Pro
     const { organisationId: organisation, eventId: event, attemptNo: attempt } = due
     deps.log.info(
       { organisation, webhook: webhookId, event, attempt, status: call.status, failure: call.error },
-      'webhook told',
+      'webhook called',
     )
   }
   await wakeWebhooks(deps.db, [webhookId])
@@ -248,6 +249,7 @@ async function noteFailure(
     returning url, off_reason as reason`)
   if (!off?.reason) return
   await endWaiting(tx, organisationId, webhookId)
+  await noticeWebhook(tx, organisationId, webhookId)
   await tx.insert(activity).values({
     organisationId,
     action: 'webhook.switched_off',

@@ -9,6 +9,7 @@ import type { Deps } from '../deps.ts'
 import { logFields, releaseClaims, renewLeases } from '../ledger/ledger.ts'
 import { noticeRestore } from '../ledger/restore.ts'
 import { askBack, dropJob, type Payloads, wakeChannels, wakeLook } from '../ledger/wake-ups.ts'
+import { type MailSender, startMailSender } from '../mail/sender.ts'
 import type { Health } from '../monitoring/health.ts'
 import { Tally } from '../monitoring/tally.ts'
 import { alarm } from '../publish/alarm.ts'
@@ -52,6 +53,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const sends = openSends(deps, concurrency, gate)
   const looks = openLooks(deps)
   const webhooks = startWebhookSender(deps)
+  const mails = startMailSender(deps)
   const lost = Promise.withResolvers<End>()
   const life = showLife(databaseUrl, times, {
     onLost: () =>
@@ -65,6 +67,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       publish: withPayload(async (payload: Payloads['publish']) => wakeChannelOf(deps, sends, payload)),
       reconcile: withPayload(async ({ deliveryId, network }: Payloads['reconcile']) => looks.wake(deliveryId, network)),
       webhook: withPayload(async (payload: Payloads['webhook']) => webhooks.call(payload)),
+      mail: async () => mails.call(),
       [canaryOf(owner)]: async () => {
         Object.assign(heard, { canaryAt: Date.now(), unanswered: 0 })
       },
@@ -81,11 +84,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const timers = [
     every(times.heartbeatMs, halt.signal, beat, deps),
     every(times.webhookSweepMs, halt.signal, webhooks.wakeForgotten, deps),
+    every(times.mailSweepMs, halt.signal, mails.tidy, deps),
     alarm(databaseUrl, { ...deps, onDue: (channel) => sends.offer([channel]) > 0 }, halt.signal),
     ...upkeep(deps, reaper.db, { heard, sends, onHung: lost.resolve }, halt.signal),
   ]
   const stop = async () => {
-    await drain(deps, { runner, gate, sends, looks, webhooks })
+    await drain(deps, { runner, gate, sends, looks, webhooks, mails })
     halt.abort()
     await Promise.all([...timers, endConnections()])
   }
@@ -126,10 +130,11 @@ type Running = {
   sends: Sends
   looks: Looks
   webhooks: WebhookSender
+  mails: MailSender
 }
 
 /** Claim nothing more, finish what is being sent, and wake the other workers for the rest. */
-async function drain(deps: Deps, { runner, gate, sends, looks, webhooks }: Running): Promise<void> {
+async function drain(deps: Deps, { runner, gate, sends, looks, webhooks, mails }: Running): Promise<void> {
   const { db, times, owner, log } = deps
   const leaveToOthers = (error: unknown) => log.warn({ err: error }, 'left to the other workers')
   gate.closed = true
@@ -141,7 +146,7 @@ async function drain(deps: Deps, { runner, gate, sends, looks, webhooks }: Runni
   }
   await retryWrite(deps, () => db.transaction(giveBack)).catch(leaveToOthers)
   while (gate.sending.size > 0) await sleep(20)
-  await webhooks.stop().catch(leaveToOthers)
+  await Promise.all([webhooks.stop().catch(leaveToOthers), mails.stop()])
   await Promise.race([emptied, sleep(times.heartbeatMs)])
   await retryWrite(deps, () => wakeChannels(db, sends.left())).catch(leaveToOthers) // also channels that were sending
   await wakeLook(db, looks.left()).catch(leaveToOthers)

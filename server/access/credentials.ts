@@ -15,6 +15,8 @@ export type Actor =
       name: string
       email: string
       timeZone: string
+      weekStart: number | null // 1 is Monday; null: by the browser's language
+      clock: number | null // 12 or 24 hours; null: by the browser's language
       sessionId: string
       organisationId: string
       isSuspended: boolean // the organisation, by an operator: it can read
@@ -48,6 +50,8 @@ export async function memberOf(db: Db, sessionToken: string): Promise<MemberActo
       name: accounts.name,
       email: accounts.email,
       timeZone: accounts.timeZone,
+      weekStart: accounts.weekStart,
+      clock: accounts.clock,
       sessionId: sessions.id,
       organisationId: sessions.organisationId,
       isSuspended: sql<boolean>`${organisations.suspendedAt} is not null`,

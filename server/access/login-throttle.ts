@@ -127,6 +127,42 @@ export async function countSignUp(db: Db, perHour: number, address: string): Pro
   requireWithin(counted, perHour, 'new accounts from your address')
 }
 
+const MailsPerHour = 3
+
+/**
+ * Count a request for a new password. Throws `rate_limited` after `perHour` requests from one address (0: no limit).
+ * Returns if a mail may be sent: an e-mail address gets 3 an hour from all callers, with or without an account.
+ */
+export async function countReset(db: Db, perHour: number, of: { email: string; address: string }): Promise<boolean> {
+  if (perHour > 0) {
+    const counted = await countWithin(db, addressKey('reset', of.address), HourSeconds, perHour)
+    requireWithin(counted, perHour, 'requests for a new password from your address')
+  }
+  return mayMail(db, 'reset', of.email)
+}
+
+const SignUpMailsPerMinute = 20 // of the installation
+
+/**
+ * Count a sign-up that waits for a mail. Throws `rate_limited` after 20 a minute from all callers: many addresses together
+ * fill neither the database nor the operator's mail account. Returns if a mail may be sent, as for a new password.
+ */
+export async function countSignUpMail(db: Db, email: string): Promise<boolean> {
+  const counted = await countWithin(db, 'sign-up-mails', MinuteSeconds, SignUpMailsPerMinute)
+  requireWithin(counted, SignUpMailsPerMinute, 'sign-ups')
+  return mayMail(db, 'sign-up', email)
+}
+
+type CountedMail = 'reset' | 'verify' | 'sign-up' | 'new-address'
+
+/** Whether another mail of this kind may go to `email` in this hour. Counts it, for all `name+anything@host` together. */
+export async function mayMail(db: Db, kind: CountedMail, email: string): Promise<boolean> {
+  const mailbox = email.toLowerCase().replace(/\+.*@/, '@')
+  const name = Buffer.from(digest(mailbox)).toString('base64url')
+  const { used } = await countWithin(db, `mail:${kind}:${name}`, HourSeconds, MailsPerHour)
+  return used <= MailsPerHour
+}
+
 function requireWithin({ used, resetSeconds }: Count, most: number, what = 'failed attempts'): void {
   if (used > most) refuse(`Too many ${what}`, resetSeconds)
 }

@@ -39,7 +39,7 @@ export function refuse(what: string, resetSeconds: number): never {
 }
 
 /** The counter of an address for one kind of request. Each kind has its own. */
-export function addressKey(of: 'api' | 'oauth' | 'sign-up' | 'sign-in', address: string): string {
+export function addressKey(of: 'api' | 'oauth' | 'sign-up' | 'sign-in' | 'reset', address: string): string {
   return `${of}:${networkOf(address)}`
 }
 

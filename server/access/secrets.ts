@@ -79,19 +79,19 @@ const inOrder = pLimit(AtOnce)
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (inOrder.activeCount + inOrder.pendingCount < AtOnce + WaitingAtMost) return inOrder(work)
   const detail = 'Too many people are signing in right now. Try again in a moment.'
-  throw new Failure('unavailable', { detail, retryAfterSeconds: 2 })
+  throw new Failure('rate_limited', { detail, retryAfterSeconds: 2 }) // not 503: a stranger's burst is no failure of ours
 }
 
 /**
  * Argon2id of a password, in PHC form. Few are computed at once, or a burst of sign-ins uses up the memory and the
- * processor of everything else. Throws `unavailable` when many already wait.
+ * processor of everything else. Throws `rate_limited` when many already wait.
  */
 export function hashPassword(password: string): Promise<string> {
   return inTurn(() => argon.hash(password.normalize('NFKC')))
 }
 
 /**
- * Whether `password` belongs to `hash`. Null (nobody has that e-mail) takes as long and returns false. Throws `unavailable`
+ * Whether `password` belongs to `hash`. Null (nobody has that e-mail) takes as long and returns false. Throws `rate_limited`
  * as hashPassword does.
  */
 export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {

@@ -1,35 +1,25 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { sqlStateOf, type Tx } from '../../db/client.ts'
+import type { z } from 'zod'
+import type { Tx } from '../../db/client.ts'
 import { accounts, memberships, organisations, type Role, sessions } from '../../db/schema/accounts.ts'
 import { pauseOf } from '../../jobs/ledger/pause.ts'
+import { mailAccount } from '../../jobs/mail/outbox.ts'
 import { isOperator } from '../access/credentials.ts'
-import { countSignUp, throttled } from '../access/login-throttle.ts'
+import { mayMail, throttled } from '../access/login-throttle.ts'
 import { scopes } from '../access/scopes.ts'
 import { hashPassword, verifyPassword } from '../access/secrets.ts'
 import { authenticated, type Context, open, router, signedIn } from '../access/trpc.ts'
-import { Failure } from '../errors.ts'
+import { Failure, type KnownFault } from '../errors.ts'
 import { ById, Nothing } from '../forms.ts'
+import { lockAccount, orEmailTaken, requireFree } from './address.ts'
 import { knownDevice } from './devices.ts'
-import { ChangePassword, SignIn, SignUp, UpdateAccount } from './forms.ts'
-import { requireHardToGuess } from './passwords.ts'
+import { ChangePassword, SignIn, UpdateAccount } from './forms.ts'
+import { awaitLink, changeAtOnce } from './new-address.ts'
+import { endLinks } from './password-reset.ts'
+import { namesOf, requireHardToGuess } from './passwords.ts'
 import { endSessions, type Membership, type NewSession, renewSession, startSession } from './sessions.ts'
 
 export const account = router({
-  signUp: open
-    .input(SignUp)
-    .mutation(async ({ ctx: { db, env, address, device = null }, input }): Promise<NewSession> => {
-      if (env.signup === 'closed') throw new Failure('signup_closed')
-      await countSignUp(db, env.authRateLimit, address) // failed ones too: each shows whether an address has an account
-      requireFree(env, input.email)
-      await requireHardToGuess(input.password, { email: input.email, names: [input.name, input.organisation] })
-      const passwordHash = await hashPassword(input.password)
-      return db.transaction(async (tx) => {
-        const accountId = await createAccount(tx, { ...input, passwordHash })
-        const organisationId = await createOrganisation(tx, input.organisation, accountId)
-        return startSession(tx, { accountId, organisationId }, device)
-      })
-    }),
-
   signIn: open
     .input(SignIn)
     .mutation(async ({ ctx: { db, env, address, device = null }, input }): Promise<NewSession> => {
@@ -92,15 +82,23 @@ export const account = router({
     }
   }),
 
+  /** With a mail server, a new address waits for the link that we mail to it. The rest is saved at once. */
   update: signedIn.input(UpdateAccount).mutation(async ({ ctx, input }) => {
-    const { db, actor } = ctx
-    const { password, ...change } = input
+    const { db, env, actor } = ctx
+    const { password = '', email, ...profile } = input
+    if (email.toLowerCase() === actor.email.toLowerCase()) return saveProfile(db, actor.id, { ...profile, email })
     // A new address allows a reset of the password, so an unlocked browser must not be enough to change it.
-    if (change.email.toLowerCase() !== actor.email.toLowerCase()) {
-      await requirePassword(ctx, password ?? '', 'password')
-      requireFree(ctx.env, change.email)
-    }
-    await orEmailTaken(() => db.update(accounts).set(change).where(eq(accounts.id, actor.id)))
+    const hash = await requirePassword(ctx, password, 'password')
+    requireFree(env, email)
+    const waits = Boolean(env.mail?.url)
+    const mayWrite = env.mail !== null && (await mayMail(db, waits ? 'new-address' : 'verify', email))
+    const change = { email, mayWrite }
+    await db.transaction(async (tx) => {
+      const person = await lockAccount(tx, actor.id)
+      if (person?.passwordHash !== hash) throw notYourPassword('password') // somebody else changed it just now
+      await saveProfile(tx, actor.id, profile)
+      await (waits ? awaitLink(tx, actor.id, change) : changeAtOnce(tx, ctx, person, change))
+    })
   }),
 
   /** Every session ends but this one, which goes on under a new token. Null: it has ended meanwhile. */
@@ -114,6 +112,8 @@ export const account = router({
       const changed = await tx.update(accounts).set({ passwordHash }).where(isCurrent)
       if (changed.count === 0) throw notYourPassword('current') // somebody else changed it just now
       await endSessions(tx, actor.id, actor.sessionId)
+      await endLinks(tx, actor.id)
+      if (ctx.env.mail) await mailAccount(tx, actor.id, 'password_changed')
       return renewSession(tx, actor, device)
     })
   }),
@@ -128,22 +128,41 @@ export const account = router({
   }),
 })
 
+type Profile = Omit<z.output<typeof UpdateAccount>, 'email' | 'password'>
+
+// `email`: the account's own in other letter cases. Left out, or another one by now: it stays.
+async function saveProfile(tx: Tx, id: string, profile: Profile & { email?: string }): Promise<void> {
+  const { email = null, weekStart, clock, ...rest } = profile
+  const calendar = { weekStart: weekStart === 0 ? null : weekStart, clock: clock === 0 ? null : clock }
+  const own = sql`case when lower(email) = lower(${email}::text) then ${email} else email end`
+  await tx
+    .update(accounts)
+    .set({ ...rest, ...calendar, email: own })
+    .where(eq(accounts.id, id))
+}
+
 /** The account with this e-mail address. Upper and lower case are the same. */
 export async function accountByEmail(tx: Tx, email: string) {
   const [person] = await tx.select().from(accounts).where(sql`lower(${accounts.email}) = lower(${email})`)
   return person ?? null
 }
 
+/** `isVerified`: they have read a mail to the address. */
+type NewAccount = {
+  name: string
+  email: string
+  passwordHash: string
+  timeZone?: string | undefined
+  isVerified?: boolean
+}
+
 /** Insert an account and return its id. Throws `email_taken`. */
-export async function createAccount(
-  tx: Tx,
-  person: { name: string; email: string; passwordHash: string; timeZone?: string | undefined },
-): Promise<string> {
-  const { name, email, passwordHash, timeZone = 'UTC' } = person
-  const [row] = await orEmailTaken(() =>
-    tx.insert(accounts).values({ name, email, passwordHash, timeZone }).returning({ id: accounts.id }),
-  )
-  return row!.id
+export async function createAccount(tx: Tx, person: NewAccount): Promise<string> {
+  const { name, email, passwordHash, timeZone = 'UTC', isVerified = false } = person
+  const emailVerifiedAt = isVerified ? sql`now()` : null
+  const row = { name, email, passwordHash, timeZone, emailVerifiedAt }
+  const [made] = await orEmailTaken(() => tx.insert(accounts).values(row).returning({ id: accounts.id }))
+  return made!.id
 }
 
 /** Insert an organisation with its first member and return its id. */
@@ -153,11 +172,13 @@ export async function createOrganisation(tx: Tx, name: string, ownerId: string, 
   return row!.id
 }
 
-/** Set a new password. Ends every session of the account and forgets its devices. */
-export async function setPassword(tx: Tx, accountId: string, password: string): Promise<void> {
+/** Set a new password. Ends every session of the account, forgets its devices and ends its links. Mails, if we can. */
+export async function setPassword(tx: Tx, env: Context['env'], accountId: string, password: string): Promise<void> {
   const passwordHash = await hashPassword(password)
   await tx.update(accounts).set({ passwordHash }).where(eq(accounts.id, accountId))
   await endSessions(tx, accountId)
+  await endLinks(tx, accountId)
+  if (env.mail) await mailAccount(tx, accountId, 'password_changed')
 }
 
 // A password that is changed meanwhile ends every session: one that begins after it would not be among them.
@@ -179,16 +200,6 @@ async function membershipFor(db: Tx, { id }: { id: string }, wanted: string | un
   return membership
 }
 
-/** What the person and their organisations are called. */
-export async function namesOf(db: Tx, { id, name }: { id: string; name: string }): Promise<string[]> {
-  const theirs = await db
-    .select({ name: organisations.name })
-    .from(organisations)
-    .innerJoin(memberships, eq(memberships.organisationId, organisations.id))
-    .where(eq(memberships.accountId, id))
-  return [name, ...theirs.map((organisation) => organisation.name)]
-}
-
 type PasswordContext = Pick<Context, 'db' | 'env' | 'address'> & {
   actor: { id: string; email: string; sessionId: string }
 }
@@ -199,6 +210,7 @@ async function requirePassword(
   password: string,
   field: string,
 ): Promise<string> {
+  if (password === '') throw besidePassword(field, 'required', 'Enter your password.')
   const known = `session ${actor.sessionId}`
   const hash = await throttled(db, env.authRateLimit, { email: actor.email, address, known }, async () => {
     const [person] = await db.select({ hash: accounts.passwordHash }).from(accounts).where(eq(accounts.id, actor.id))
@@ -209,26 +221,9 @@ async function requirePassword(
 }
 
 function notYourPassword(field: string): Failure {
-  const message = 'This is not your password.'
-  return new Failure('unprocessable', { errors: [{ path: field, code: 'wrong_password', message }] })
+  return besidePassword(field, 'wrong_password', 'This is not your password.')
 }
 
-// We do not verify addresses, and these give power over the whole installation.
-function requireFree(env: Context['env'], email: string): void {
-  if (!isOperator(env, email)) return
-  const message =
-    'This e-mail address belongs to an operator of this installation. Create its account with `npm run admin -- create-account`.'
-  throw new Failure('email_reserved', { detail: message, errors: [{ path: 'email', code: 'email_reserved', message }] })
-}
-
-async function orEmailTaken<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write()
-  } catch (error) {
-    if (sqlStateOf(error) !== '23505') throw error
-    throw new Failure('email_taken', {
-      errors: [{ path: 'email', code: 'email_taken', message: 'An account with this e-mail address already exists.' }],
-      cause: error,
-    })
-  }
+function besidePassword(path: string, code: KnownFault['code'], message: string): Failure {
+  return new Failure('unprocessable', { errors: [{ path, code, message }] })
 }

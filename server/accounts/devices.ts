@@ -36,21 +36,22 @@ export async function knownDevice(db: Db, email: string, token: string | null): 
  */
 export async function rememberDevice(tx: Tx, accountId: string, token: string | null): Promise<NewDevice> {
   const next = mintToken()
-  const expiresAt = new Date(Date.now() + DeviceDays * 86_400_000)
+  const expiresAt = sql`now() + make_interval(days => ${DeviceDays})`
   const tokenHash = digest(next)
   if (token !== null)
     await tx
       .update(devices)
       .set({ tokenHash })
       .where(eq(devices.tokenHash, digest(token)))
-  await tx
+  const [device] = await tx
     .insert(devices)
     .values({ tokenHash, accountId, expiresAt })
     .onConflictDoUpdate({ target: [devices.tokenHash, devices.accountId], set: { expiresAt } })
+    .returning({ expiresAt: devices.expiresAt })
   await tx.execute(sql`
     delete from devices where account_id = ${accountId} and token_hash in (
       select token_hash from devices where account_id = ${accountId} order by expires_at desc offset ${DevicesKept})`)
-  return { token: next, expiresAt }
+  return { token: next, expiresAt: device!.expiresAt }
 }
 
 /** Forget all devices of the account. */

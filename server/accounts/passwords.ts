@@ -1,3 +1,6 @@
+import { eq } from 'drizzle-orm'
+import type { Tx } from '../../db/client.ts'
+import { memberships, organisations } from '../../db/schema/accounts.ts'
 import { Failure } from '../errors.ts'
 
 /** What an attacker would try first: the person's e-mail, and names from the account. */
@@ -18,6 +21,16 @@ export async function requireHardToGuess(password: string, { email, names }: Gue
     throw refusal('Do not use your e-mail address or a name that goes with your account. Choose another password.')
   if (tried.some((spelling) => common.has(spelling)))
     throw refusal('This is one of the passwords that attackers try first. Choose another one.')
+}
+
+/** What the person and their organisations are called. */
+export async function namesOf(db: Tx, { id, name }: { id: string; name: string }): Promise<string[]> {
+  const theirs = await db
+    .select({ name: organisations.name })
+    .from(organisations)
+    .innerJoin(memberships, eq(memberships.organisationId, organisations.id))
+    .where(eq(memberships.accountId, id))
+  return [name, ...theirs.map((organisation) => organisation.name)]
 }
 
 function refusal(message: string): Failure {

@@ -17,12 +17,12 @@ export type Membership = { accountId: string; organisationId: string }
 export async function startSession(tx: Tx, membership: Membership, device: string | null): Promise<NewSession> {
   const { accountId } = membership
   const token = mintToken()
-  const expiresAt = new Date(Date.now() + SessionDays * 86_400_000)
-  await tx.insert(sessions).values({ ...membership, tokenHash: digest(token), expiresAt })
+  const row = { ...membership, tokenHash: digest(token), expiresAt: sql`now() + make_interval(days => ${SessionDays})` }
+  const [session] = await tx.insert(sessions).values(row).returning({ expiresAt: sessions.expiresAt })
   await tx.execute(sql`
     delete from sessions where account_id = ${accountId} and id in (
       select id from sessions where account_id = ${accountId} order by created_at desc, id desc offset ${SessionsKept})`)
-  return { token, expiresAt, device: await rememberDevice(tx, accountId, device) }
+  return { token, expiresAt: session!.expiresAt, device: await rememberDevice(tx, accountId, device) }
 }
 
 /** Give a session a new token, so that a copy of the old one no longer works. Null: the session has ended meanwhile. */

@@ -8,7 +8,10 @@ const RowsAtOnce = 200
 /** A column of sealed bytes, and the field by which its place is known. Its table has `id` and `organisation_id`. */
 type Column = { table: string; column: string; field: string }
 
-/** Everything that is sealed: the places of jobs/publish/network-session.ts, jobs/channels/revocations.ts, jobs/webhooks/deliver.ts, channels.ts, client-registrations.ts and authorize.ts. */
+/**
+ * Everything that is sealed: the places of jobs/publish/network-session.ts, jobs/channels/revocations.ts,
+ * jobs/webhooks/deliver.ts, jobs/mail/outbox.ts, channels.ts, client-registrations.ts and authorize.ts.
+ */
 export const sealedColumns: Column[] = [
   { table: 'channels', column: 'credential', field: 'credential' },
   { table: 'connect_flows', column: 'sealed', field: 'sealed' },
@@ -18,6 +21,7 @@ export const sealedColumns: Column[] = [
   { table: 'webhooks', column: 'previous_secret', field: 'secret' },
   { table: 'authorization_requests', column: 'state', field: 'state' },
   { table: 'authorization_requests', column: 'answer', field: 'answer' },
+  { table: 'mails', column: 'content', field: 'content' },
 ]
 
 /** By table, how many values were sealed with the first key now and before; and a sentence for each that no key opens. */
@@ -41,7 +45,7 @@ export async function rotateKey({ db, ring }: Pick<Installation, 'db' | 'ring'>)
   return rotation
 }
 
-type Row = { id: string; organisationId: string; bytes: Uint8Array }
+type Row = { id: string; organisationId: string | null; bytes: Uint8Array }
 
 // An empty value is a connection that has just started: it is sealed a moment later.
 async function rowsOf(db: Db, { table, column }: Column, after: string): Promise<Row[]> {

@@ -4,10 +4,10 @@ import { atCommandLine, record } from '../access/audit.ts'
 import { defaultScopes } from '../access/scopes.ts'
 import { hashPassword } from '../access/secrets.ts'
 import type { Installation } from '../access/trpc.ts'
-import { accountByEmail, createAccount, createOrganisation, namesOf, setPassword } from '../accounts/account.ts'
+import { accountByEmail, createAccount, createOrganisation, setPassword } from '../accounts/account.ts'
 import { createKey } from '../accounts/api-keys.ts'
 import { SignUp } from '../accounts/forms.ts'
-import { requireHardToGuess } from '../accounts/passwords.ts'
+import { namesOf, requireHardToGuess } from '../accounts/passwords.ts'
 import { storeChannel } from '../channels/rows.ts'
 import { Failure } from '../errors.ts'
 
@@ -70,11 +70,14 @@ export async function connectChannel(
 }
 
 /** Set a new password and end every session of the account. Throws `not_found`. */
-export async function resetPassword({ db }: Installation, { email, password }: { email: string; password: string }) {
+export async function resetPassword(
+  { db, env }: Installation,
+  { email, password }: { email: string; password: string },
+) {
   const person = await accountByEmail(db, email)
   if (!person) throw new Failure('not_found', { detail: `No account has the e-mail address ${email}.` })
   const wanted = SignUp.shape.password.parse(password)
   await requireHardToGuess(wanted, { email: person.email, names: await namesOf(db, person) })
-  await db.transaction((tx) => setPassword(tx, person.id, wanted))
+  await db.transaction((tx) => setPassword(tx, env, person.id, wanted))
   return { account: { id: person.id, email: person.email } }
 }

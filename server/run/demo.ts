@@ -51,10 +51,10 @@ async function main(): Promise<void> {
 async function demoOrganisation(
   installation: Installation,
 ): Promise<{ key: string; channelId: string; password: string }> {
-  const { db } = installation
+  const { db, env } = installation
   const password = mintName()
   const accountId = (await accountByEmail(db, Email))?.id ?? (await newAccount(installation))
-  await db.transaction((tx) => setPassword(tx, accountId, password))
+  await db.transaction((tx) => setPassword(tx, env, accountId, password))
   const [membership] = await db.select().from(memberships).where(eq(memberships.accountId, accountId))
   const organisationId = membership!.organisationId
   const isDemoKey = and(eq(apiKeys.organisationId, organisationId), eq(apiKeys.name, 'demo'))

@@ -9,6 +9,7 @@ import { requestLog } from '../http/request-log.ts'
 import { isOAuthEndpoint, oauthEndpoints, openerPolicy, sendFailure } from '../oauth/endpoints.ts'
 import { sendProblem } from '../rest/problem.ts'
 import { rest } from '../rest/rest.ts'
+import { mailPage } from './dev-mail.ts'
 import { sendFile, takeFile } from './files.ts'
 import type { WebMetrics } from './metrics.ts'
 import { memberIn, pages, type RemixBuild } from './pages.ts'
@@ -60,10 +61,15 @@ export function createApp(serving: Serving): express.Express {
       .then((member) => takeFile(installation, member, req, res))
       .catch(next)
   })
+  if (!installation.env.production && isFromSource)
+    app.get('/dev/mail', (_req, res, next) => void mailPage(installation).then((html) => res.send(html), next))
   app.all('*', pages(installation, serving.build))
   app.use(sendError(installation))
   return app
 }
+
+// `npm run dev` runs the source. A build never shows mails, whatever its settings are.
+const isFromSource = import.meta.filename.endsWith('.ts')
 
 const WaitMs = 300_000 // Node's default, which the server had to raise for uploads
 

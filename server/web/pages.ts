@@ -30,9 +30,9 @@ export function pages(installation: Installation, build: RemixBuild): express.Re
     delete req.headers['x-forwarded-host']
     if (isConsent(req)) {
       req.originalUrl = req.path // Remix uses some query names itself, and an app's query may have the same names
-      // The site's name at most goes on. With no-referrer, browsers would say `null` as the origin of our own form.
-      res.set('Referrer-Policy', 'strict-origin')
     }
+    // The site's name at most goes on. With no-referrer, browsers would say `null` as the origin of our own form.
+    if (isSecretAddress(req)) res.set('Referrer-Policy', 'strict-origin')
     res.set('Cache-Control', 'no-store') // pages show one organisation's things
     page(installation, handle, documentation, req, res).catch(next)
   }
@@ -107,11 +107,17 @@ async function loadContext(
     appUrl: env.appUrl,
     baseUrl: env.baseUrl,
     signupOpen: env.signup === 'open',
+    sendsMail: env.mail !== null,
     session: sessionCookie(env.appUrl),
     form: () => form?.fields() ?? new FormData(),
     upload: form?.file ?? null,
     report: (error: unknown) => req.log.error({ err: error }, 'page failed'),
   }
+}
+
+/** Whether the address of this page is a secret: of a consent, or of a link that we mailed. */
+function isSecretAddress({ url = '' }: { url?: string | undefined }): boolean {
+  return isConsent({ url }) || /^\/(reset|verify|confirm|new-address)\/?(\?|$)/i.test(url)
 }
 
 /** Whether this is the consent page of an app. */

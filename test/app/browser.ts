@@ -31,17 +31,19 @@ export function withChromium(): boolean {
 /**
  * A database, the web process, a worker and a browser. Whatever a page writes to its console as an error, a refusal
  * by the content security policy among them, fails `end`. With `hosts: 'two'` the API is at `baseUrl`, the pages are not;
- * `operators` see /operations.
+ * `operators` see /operations. Mail goes to `smtpUrl`; without it, the installation sends none.
  */
 export async function browserSite({
   hosts = 'one',
   operators = '',
+  smtpUrl = '',
 }: {
   hosts?: 'one' | 'two'
   operators?: string
+  smtpUrl?: string
 } = {}) {
   const database = await testDatabase()
-  const site = await testSite(database.url, { OPERATORS: operators })
+  const site = await testSite(database.url, { OPERATORS: operators, SMTP_URL: smtpUrl })
   const baseUrl = hosts === 'two' ? `http://127.0.0.1:${site.port}` : site.appUrl
   site.env.BASE_URL = baseUrl
   const processes = await Promise.all([startWeb(site), startWorker(site)])
@@ -55,7 +57,7 @@ export async function browserSite({
     /** A page in a browser of its own that nobody has signed in with. */
     async page(options: BrowserContextOptions = {}): Promise<Page> {
       const context = await browser.newContext({ baseURL: site.appUrl, ...options })
-      context.setDefaultTimeout(15_000)
+      context.setDefaultTimeout(30_000)
       const page = await context.newPage()
       page.on('pageerror', ({ message }) => complaints.push(message))
       page.on('console', (message) => {

@@ -34,8 +34,8 @@ describe.each(looks)('$colorScheme, $width pixels wide', ({ colorScheme, width }
     const inside = await here.page({ ...look, storageState: state })
     for (const path of Object.values(paths)) await expectClean(inside, path, colorScheme)
     const outside = await here.page(look)
-    for (const path of ['/login', '/signup', ...documentationPaths, paths.feed!])
-      await expectClean(outside, path, colorScheme)
+    const alone = ['/login', '/signup', '/forgot', '/reset', '/verify', '/confirm']
+    for (const path of [...alone, ...documentationPaths, paths.feed!]) await expectClean(outside, path, colorScheme)
   }, 180_000)
 })
 
@@ -110,6 +110,7 @@ async function describeAll(page: Page): Promise<void> {
     disconnect: `/channels?disconnect=${channelId}`,
     refused: '/channels/connected?error=access_denied',
     account: '/settings/account',
+    newAddress: '/new-address',
     access: '/settings/developers/access',
     generate: '/settings/developers/access?generate',
     ...(await describeWebhooks(page, organisationId)),

@@ -25,6 +25,16 @@ const calls = (delivered: string, unreachable: string) => ({
   'punctual_webhook_calls_total{outcome="unreachable",instance="a"}': unreachable,
 })
 
+const mailTries = (sent: string, refused: string) => ({
+  'punctual_mail_tries_total{outcome="sent",instance="a"}': sent,
+  'punctual_mail_tries_total{outcome="refused",instance="a"}': refused,
+})
+
+const noRecipients = (sent: string, refused: string) => ({
+  'punctual_mail_tries_total{outcome="sent",instance="a"}': sent,
+  'punctual_mail_tries_total{outcome="no_recipient",instance="a"}': refused,
+})
+
 /** A case for every alert of docs/alerts.yaml, by its name. */
 export const alertCases: Record<string, AlertCase> = {
   PunctualNothingPublished: {
@@ -83,6 +93,18 @@ export const alertCases: Record<string, AlertCase> = {
       'slow',
     ),
     atMinutes: 25,
+  },
+  PunctualMailsLate: gauge('punctual_mail_oldest_seconds{instance="a"}', '1700+60x20', '900x20', 10),
+  PunctualMailsGivenUp: gauge('punctual_mails_given_up{instance="a"}', '0x10 2x20', '2x40', 15),
+  PunctualMailsRefused: {
+    fires: mailTries('0+1x60', '0+3x60'),
+    silent: mailTries('0+3x60', '0+1x60'),
+    atMinutes: 50,
+  },
+  PunctualMailsNoneSent: {
+    fires: noRecipients('0x60', '0+1x60'),
+    silent: noRecipients('0+1x60', '0+1x60'),
+    atMinutes: 50,
   },
   PunctualWebhooksFail: { fires: calls('0+1x60', '0+3x60'), silent: calls('0+3x60', '0+1x60'), atMinutes: 50 },
 }

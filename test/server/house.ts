@@ -40,6 +40,8 @@ export async function aHouse(w: Web): Promise<House> {
     name: 'Ada',
     email: account!.email,
     timeZone: 'UTC',
+    weekStart: null,
+    clock: null,
     role: 'owner',
   } as const
   const picture = await aPicture(w)

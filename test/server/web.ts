@@ -107,7 +107,8 @@ export async function memberWith(
 ): Promise<Extract<Actor, { kind: 'member' }>> {
   await db.update(memberships).set({ role }).where(eq(memberships.accountId, accountId))
   return {
-    ...{ kind: 'member', isSuspended: false, id: accountId, organisationId, role, name: 'Ada', timeZone: 'UTC' },
+    ...{ kind: 'member', isSuspended: false, id: accountId, organisationId, role, name: 'Ada' },
+    ...{ timeZone: 'UTC', weekStart: null, clock: null },
     email: 'ada@example.org',
     sessionId: organisationId, // no session of this id exists
   }

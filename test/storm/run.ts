@@ -141,6 +141,8 @@ async function openOrg(db: Db, installation: Installation, secretKey: Buffer, fa
       role: 'owner' as const,
       name: 'Ada',
       timeZone: 'UTC',
+      weekStart: null,
+      clock: null,
     },
     ...{ email: 'ada@example.org', sessionId: organisationId },
   }

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { asc, inArray, type SQL, sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { devices, sessions } from '../../../db/schema/accounts.ts'
+import { devices, sessions, signUps } from '../../../db/schema/accounts.ts'
 import { activity, apiRequests, idempotencyKeys, throttles } from '../../../db/schema/api.ts'
 import { connectFlows } from '../../../db/schema/channels.ts'
 import { attempts } from '../../../db/schema/ledger.ts'
+import { mailLinks, mails } from '../../../db/schema/mail.ts'
 import {
   accessTokens,
   appSecrets,
@@ -115,12 +116,14 @@ test('stored answers for an Idempotency-Key are deleted after a day, in several 
   expect(rows.map(({ key }) => key)).toEqual(['young'])
 })
 
-test('unfinished connects, ended overlaps of secrets and old counters are deleted', async () => {
+test('unfinished connects and sign-ups, ended overlaps of secrets and old counters are deleted', async () => {
   for (const expiresAt of [ago('1 second'), ago('-1 hour')]) {
     const flow = { organisationId, accountId, network: 'mastodon', stateHash: hash(), sealed: hash(), expiresAt }
     await w.db.insert(connectFlows).values(flow)
     await w.db.insert(appSecrets).values({ organisationId, appId, secretHash: hash(), last4: 'abcd', expiresAt })
     await w.db.insert(devices).values({ tokenHash: hash(), accountId, expiresAt })
+    const typed = { email: 'ada@example.org', name: 'Ada', organisation: 'Works', timeZone: 'UTC', next: '/' }
+    await w.db.insert(signUps).values({ ...typed, passwordHash: 'none', tokenHash: hash(), expiresAt })
     await w.db.insert(throttles).values({ key: `address:${hash().toString('hex')}`, expire: expiresAt })
   }
   await w.db.insert(appSecrets).values({ organisationId, appId, secretHash: hash(), last4: 'abcd' })
@@ -128,6 +131,7 @@ test('unfinished connects, ended overlaps of secrets and old counters are delete
   expect(await w.db.$count(connectFlows)).toBe(1)
   expect(await w.db.$count(appSecrets)).toBe(2)
   expect(await w.db.$count(devices)).toBe(1)
+  expect(await w.db.$count(signUps)).toBe(1)
   expect(await w.db.$count(throttles)).toBe(1)
 })
 
@@ -172,6 +176,24 @@ test('a locked row is left for the next sweep, and the sweep does not wait for i
   })
   await run()
   expect(await idsLeft(sessions, [id])).toEqual([])
+})
+
+test('a mail is deleted a week after it ended, and one that waits is not; links end with their time', async () => {
+  const mail = (endedAt: SQL<Date> | null) => ({
+    ...{ accountId, kind: 'password_changed' as const, giveUpAt: ago('1 day'), endedAt },
+    ...(endedAt ? { state: 'sent' as const } : { nextAttemptAt: ago('9 days') }),
+  })
+  await w.db.insert(mails).values([mail(ago('8 days')), mail(ago('6 days')), mail(null)])
+  const link = { accountId, kind: 'password_reset' as const, email: 'ada@example.org' }
+  await w.db.insert(mailLinks).values([
+    { ...link, tokenHash: hash(), expiresAt: ago('1 second') },
+    { ...link, tokenHash: hash(), expiresAt: ago('-1 hour') },
+  ])
+
+  await run()
+
+  const isTheirs = sql`account_id = ${accountId}`
+  expect([await w.db.$count(mails, isTheirs), await w.db.$count(mailLinks, isTheirs)]).toEqual([2, 1])
 })
 
 test('a worker sweeps by itself', async () => {

@@ -35,6 +35,15 @@ test('a post sends an event when it is made and when it goes out, signed and as 
   ])
 })
 
+test('an event that a process of the previous version wrote has no tags and no queue, and its call says so', async () => {
+  await t.webhook({ events: ['post.created'] })
+  const post = await t.post({ type: 'draft', channelIds: [], tags: ['unknown then'] })
+  await t.w.db.update(events).set({ subject: sql`${events.subject} - 'tags' - 'queue_id'` })
+  await t.worker()
+  const [told] = await until(() => t.receiver.told.length === 1 && t.receiver.told)
+  expect(told!.json.data).toEqual({ ...post, tags: [], queueId: null })
+})
+
 test('each try has the same id and body, its own time and a valid signature, until the receiver accepts one', async () => {
   await t.worker()
   t.receiver.answer = (_told, res) => res.writeHead(t.receiver.told.length < 3 ? 500 : 200).end('thanks')

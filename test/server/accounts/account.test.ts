@@ -1,9 +1,10 @@
-import { sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { accounts, memberships, sessions } from '../../../db/schema/accounts.ts'
 import { startWeb, testSite } from '../../processes.ts'
 import { aBrowser } from '../browser.ts'
-import { openWeb, type Web } from '../web.ts'
+import { aHouse } from '../house.ts'
+import { apiAs, openWeb, type Web } from '../web.ts'
 
 let w: Web
 beforeAll(async () => {
@@ -237,4 +238,21 @@ test('pages run only the scripts that they were made with, in no frame, and are 
     expect(text).not.toMatch(/<[^>]+\son\w+=/)
   }
   expect(new Set(nonces).size).toBe(nonces.length)
+})
+
+test('the week and the clock of the calendar stay as they are until a form names them, and are known ones', async () => {
+  const house = await aHouse(w)
+  const api = apiAs(w.installation, house.member)
+  const { name, email, timeZone } = house.member
+  const shown = async () => {
+    const [row] = await w.db.select().from(accounts).where(eq(accounts.id, house.accountId))
+    return [row!.weekStart, row!.clock]
+  }
+  await api.account.update({ name, email, timeZone, weekStart: 7, clock: 12 })
+  await api.account.update({ name, email, timeZone })
+  expect(await shown()).toEqual([7, 12])
+  for (const wrong of [{ weekStart: 8 }, { clock: 13 }])
+    await expect(api.account.update({ name, email, timeZone, ...wrong } as never)).rejects.toThrow()
+  await api.account.update({ name, email, timeZone, weekStart: 0, clock: 0 })
+  expect(await shown()).toEqual([null, null])
 })

@@ -1,7 +1,8 @@
 import { eq, sql } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { accounts, devices, sessions } from '../../../db/schema/accounts.ts'
 import { digest } from '../../../server/access/secrets.ts'
+import { startSession } from '../../../server/accounts/sessions.ts'
 import { until } from '../../processes.ts'
 import { aBrowser } from '../browser.ts'
 import { openWeb, type Web } from '../web.ts'
@@ -117,4 +118,17 @@ test('a device is known to each account that signed in on it, an account to its 
   await last.post('/login', { email, password })
   await last.post('/settings/account', { intent: 'password', current: password, password: 'an even better one' })
   expect(await w.db.$count(devices, eq(devices.accountId, accountId))).toBe(1) // the one that changed it
+})
+
+test('a session and a device expire by the clock of the database, also when that of the process is wrong', async () => {
+  const { accountId, organisationId } = w
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 400 * 86_400_000 })
+  const made = await startSession(w.db, { accountId, organisationId }, null).finally(() => vi.useRealTimers())
+
+  const [row] = await w.db.execute<{ session: string; device: string; days: number[] }>(sql`
+    select s.expires_at as session, d.expires_at as device,
+      array[round(extract(epoch from s.expires_at - now()) / 86400), round(extract(epoch from d.expires_at - now()) / 86400)]::int[] as days
+    from sessions s join devices d using (account_id) where account_id = ${accountId}`)
+  expect(row!.days).toEqual([30, 365])
+  expect([made.expiresAt, made.device.expiresAt]).toEqual([new Date(row!.session), new Date(row!.device)])
 })

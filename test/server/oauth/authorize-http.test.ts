@@ -10,7 +10,7 @@ let cookie: string
 beforeAll(async () => {
   f = await openFlow()
   const somebody = { name: 'S', email: 's@example.org', password: 'long enough 1', organisation: 'S' }
-  const { token } = await apiAs(f.installation, null).account.signUp(somebody)
+  const { token } = (await apiAs(f.installation, null).signUp.begin({ ...somebody, next: '/' }))!
   cookie = `session=${token}`
 })
 afterAll(() => f.end())

@@ -83,7 +83,16 @@ export async function signIn(
     expiresAt: new Date(Date.now() + 3_600_000),
   })
   const actor: Actor = {
-    ...{ kind: 'member', isSuspended: false, id: accountId, name: 'Ada', email: 'ada@example.org', timeZone: 'UTC' },
+    ...{
+      kind: 'member',
+      isSuspended: false,
+      id: accountId,
+      name: 'Ada',
+      email: 'ada@example.org',
+      timeZone: 'UTC',
+      weekStart: null,
+      clock: null,
+    },
     ...{ sessionId, organisationId, role },
   }
   return { organisationId, accountId, api: apiAs(installation, actor), cookie: `session=${token}` }

@@ -7,6 +7,7 @@ import { authorizationRequests } from '../../../db/schema/oauth.ts'
 import { webhooks } from '../../../db/schema/webhooks.ts'
 import { isSealedAnew, type KeyRing, open, seal } from '../../../db/sealed.ts'
 import { endLater } from '../../../jobs/channels/revocations.ts'
+import { mailReset } from '../../../jobs/mail/outbox.ts'
 import { credentialPlace } from '../../../jobs/publish/network-session.ts'
 import { digest } from '../../../server/access/secrets.ts'
 import { registrationsOf } from '../../../server/channels/client-registrations.ts'
@@ -49,6 +50,7 @@ async function sealTheRest() {
   const request = { organisationId, appId: things.appId, sessionId: row!.id, tokenHash: digest('y'), expiresAt }
   const asked = { ...request, redirectUri: 'https://app.example/back', wasRedirectNamed: true, scopes: [] }
   const [kept] = await w.db.insert(authorizationRequests).values(asked).returning()
+  await mailReset(w.db, former, 'ada@example.org')
   const at = (field: string) => place('authorization_requests', kept!.id, field)
   await w.db
     .update(authorizationRequests)
@@ -59,7 +61,7 @@ async function sealTheRest() {
 async function openAll(ring: KeyRing): Promise<string[]> {
   const texts: string[] = []
   for (const { table, column, field } of sealedColumns) {
-    const rows = await w.db.execute<{ id: string; organisationId: string; bytes: Uint8Array }>(sql`
+    const rows = await w.db.execute<{ id: string; organisationId: string | null; bytes: Uint8Array }>(sql`
       select id, organisation_id as "organisationId", ${sql.identifier(column)} as bytes from ${sql.identifier(table)}
       where octet_length(${sql.identifier(column)}) > 0 order by id`)
     expect([table, column, rows.length > 0]).toEqual([table, column, true])
@@ -95,6 +97,7 @@ test('after a rotation the new key alone opens everything, and nothing else has 
     client_registrations: { sealedAnew: 1, sealedBefore: 0 },
     webhooks: { sealedAnew: 2, sealedBefore: 0 },
     authorization_requests: { sealedAnew: 2, sealedBefore: 0 },
+    mails: { sealedAnew: 1, sealedBefore: 0 },
   })
   expect(await openAll([key])).toEqual(before)
   expect(await versions()).toEqual(versionsBefore)

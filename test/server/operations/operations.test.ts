@@ -215,7 +215,7 @@ test('nobody gets an operator’s page by taking the address of one', async () =
   const nobody = apiAs(w.installation, null)
   const form = { name: 'Eve', password: Password, organisation: 'x' }
   for (const email of [Operator, 'SECOND@example.org'])
-    expect(await failureOf(nobody.account.signUp({ ...form, email }))).toBe('email_reserved')
+    expect(await failureOf(nobody.signUp.begin({ ...form, email, next: '/' }))).toBe('email_reserved')
   const eve = await aHouse(w)
   const hers = apiAs(w.installation, eve.member)
   const change = { name: 'Eve', timeZone: 'UTC', password: Password }

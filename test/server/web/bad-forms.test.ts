@@ -32,14 +32,23 @@ const pages = [
   '/login',
   '/sign-in-again',
   '/signup',
+  '/forgot',
+  '/reset',
+  '/verify',
+  '/confirm',
+  '/new-address',
   '/organisation',
   '/settings/account',
   '/settings/developers/access',
   '/settings/developers/apps',
   '/settings/approved-apps',
+  '/calendar',
   '/channels',
+  '/queues/new',
+  `/queues/${NoPost}`,
   '/posts/new',
   '/posts/working-copy',
+  '/posts/media-link',
   `/posts/${NoPost}`,
   '/oauth/authorize',
 ]
@@ -61,6 +70,22 @@ test.each(pages)('%s: a form that comes in chunks is read up to the bound, and n
   const form = (bytes: number) => new Blob(['email='.padEnd(bytes, 'x')]).stream()
   expect((await send(path, UrlEncoded, form(10))).status).not.toBe(413)
   expect((await send(path, UrlEncoded, form(24 * 1024 * 1024 + 1))).status).toBe(413)
+})
+
+test('a form for a page that takes none, or for no page, is refused, and the log has no error', async () => {
+  expect((await send('/docs', UrlEncoded, 'a=b')).status).toBe(405)
+  expect((await send('/docs?_data=routes%2Fdocs', UrlEncoded, 'a=b')).status).toBe(405)
+  expect((await send('/docs?_data=nothing', UrlEncoded, 'a=b')).status).toBe(403)
+  expect((await send('/nothing', UrlEncoded, 'a=b')).status).toBe(405)
+  expect(w.web.log()).not.toContain('"level":50')
+})
+
+test('the new times of 10,000 posts of a queue fit into its form, and those of 25,000 do not', async () => {
+  const move = (count: number) =>
+    new URLSearchParams({ intent: 'move', moves: Array(count).fill(`${NoPost} 2031-05-06T07:00:00.000Z`).join(',') })
+  const path = `/queues/${NoPost}`
+  expect((await send(path, UrlEncoded, move(10_000))).status).toBe(404) // read whole: there is no such queue
+  expect((await send(path, UrlEncoded, move(25_000))).status).toBe(413)
 })
 
 test('a form with a name that makes a list without end, or an endless name, is refused at once', async () => {
