@@ -135,6 +135,21 @@ export class ConnectError extends Error {
  */
 export type RepeatedSend = 'keyed' | 'two-step' | 'readable' | 'blind'
 
+/**
+ * How the network shows a post, for the preview while somebody writes. Only data: pages have no code for any one network.
+ * `handle`: where it stands beside the account's name. `marks`: what it shows as links. `linkLength`: after how many
+ * characters it cuts a link, which it then shows without its scheme. `linkCard`: it adds a card for the first link of a
+ * post without media. `media`: as a grid, or each as wide as the text.
+ */
+export type Preview = {
+  handle: 'beside' | 'below' | 'hidden'
+  marks: ('link' | 'mention' | 'hashtag')[]
+  linkLength?: number
+  linkCard?: boolean
+  media: 'grid' | 'column'
+  textSize: 'normal' | 'large'
+}
+
 /** One social network: everything that the rest of the product knows about it. The contract is in docs/networks.md. */
 export type Network = {
   name: string
@@ -148,6 +163,8 @@ export type Network = {
   /** The real server or the contract that we verified this file against, as the README's table shows it. */
   verifiedAgainst: string
   connecting: Connecting
+  /** Absent: the text as it is. */
+  preview?: Preview
   /** The channel's own page, if we make it ourselves. We know it only when the channel has an id. */
   pageOf?: (channelId: string) => string
   /** The publish key of a new delivery, if the network needs its own format (Bluesky: a TID). Otherwise a UUIDv7. */
@@ -230,7 +247,7 @@ export class PublishError extends Error {
       more.nextStep ??
       {
         later: "We'll retry automatically.",
-        refused: 'Retry when the cause is fixed. Or cancel this post and create one that the network accepts.',
+        refused: 'Change the post so that the network accepts it, or retry when the cause is fixed.',
         reconnect: 'Reconnect the channel.',
         unknown: "We're checking if your post went out.",
       }[verdict]

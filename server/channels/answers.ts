@@ -18,6 +18,7 @@ const Limits = z
     mediaBytes: Count.optional().meta({ description: 'The largest size of an image.' }),
     videoBytes: Count.optional(),
     videoSeconds: Count.optional(),
+    videoAlone: z.boolean().optional().meta({ description: "A video can't be together with other files." }),
     altLength: Count.optional(),
   })
   .meta({ id: 'ChannelLimits', description: 'What the network accepts in one post.' })

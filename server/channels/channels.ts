@@ -12,7 +12,7 @@ import {
 } from '../../jobs/ledger/channel-view.ts'
 import { iso } from '../../jobs/ledger/post-view.ts'
 import { cancelUnsent, holdUnsent } from '../../jobs/ledger/user-actions.ts'
-import { type ConnectAccess, ConnectError, type Network } from '../../jobs/networks/network.ts'
+import { type ConnectAccess, ConnectError, type Network, type Preview } from '../../jobs/networks/network.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { digest, mintToken } from '../access/secrets.ts'
 import { type Installation, needs, owner, router } from '../access/trpc.ts'
@@ -76,6 +76,14 @@ export const channels = router({
   networks: needs('channels:read').query(({ ctx: { networks } }) =>
     Object.entries(networks).map(([key, { name, connecting }]) => ({ key, name, by: connecting.by })),
   ),
+
+  /** How each network shows a post, by the network's key: for the composer. */
+  previews: needs('channels:read').query(({ ctx: { networks } }): Record<string, Preview> => {
+    const declared = Object.entries(networks).flatMap(([key, { preview }]) =>
+      preview ? [[key, preview] as const] : [],
+    )
+    return Object.fromEntries(declared)
+  }),
 
   /**
    * Connect a channel, or begin to: `channel` when what was typed is enough, `url` when the person must go to the

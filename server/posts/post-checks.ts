@@ -2,9 +2,8 @@ import { sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
 import type { ChannelLimits } from '../../db/schema/channels.ts'
 import type { Override } from '../../jobs/ledger/post-view.ts'
-import { excessOf } from '../../jobs/networks/text-length.ts'
+import { type CheckedFile, type Complaint, check, emptiness } from '../../jobs/networks/check.ts'
 import { reachesChannel, reachesMedia, type Viewer } from '../access/visibility.ts'
-import type { FaultCode } from '../error-catalogue.ts'
 import type { KnownFault } from '../errors.ts'
 
 const ToleranceMs = 60_000 // the caller's clock and ours differ
@@ -20,7 +19,7 @@ export type Wanted = {
 }
 
 type ChannelFacts = { id: string; name: string; network: string; status: string; limits: ChannelLimits }
-type MediaFacts = { id: string; mime: string; bytes: number; alt: string; durationMs: number | null }
+type MediaFacts = CheckedFile & { id: string }
 export type Facts = { now: Date; channels: ChannelFacts[]; media: MediaFacts[] }
 
 /**
@@ -42,13 +41,13 @@ export async function loadPostContext(tx: Tx, who: Viewer, wanted: Wanted): Prom
   return { now: new Date(row!.now), channels: row!.channels, media: row!.media }
 }
 
-type Complaint = Omit<KnownFault, 'path'>
+type Missing = Omit<KnownFault, 'path'>
 
 /** Ids that do not exist in this organisation, or are not a channel of the post. A draft is checked only for these. */
 export function missingThings({ channelIds, mediaIds, overrides }: Wanted, { channels, media }: Facts): KnownFault[] {
-  const noChannel: Complaint = { code: 'channel_not_found', message: 'Channel not found in this organisation.' }
-  const noMedia: Complaint = { code: 'media_not_found', message: 'File not found in this organisation.' }
-  const notOfPost: Complaint = {
+  const noChannel: Missing = { code: 'channel_not_found', message: 'Channel not found in this organisation.' }
+  const noMedia: Missing = { code: 'media_not_found', message: 'File not found in this organisation.' }
+  const notOfPost: Missing = {
     code: 'channel_not_found',
     message: "This channel is not one of the post's channels.",
   }
@@ -70,7 +69,7 @@ export function validatePost(wanted: Wanted, facts: Facts, unchanged: Unchanged)
   return [
     ...missingThings(wanted, facts),
     ...(!unchanged.date && wanted.date ? dateFaults(wanted.date, facts.now) : []),
-    ...emptiness(wanted),
+    ...emptyFaults(wanted),
     ...wanted.channelIds.flatMap((id, index) => {
       const channel = facts.channels.find((candidate) => candidate.id === id)
       if (!channel) return []
@@ -78,8 +77,7 @@ export function validatePost(wanted: Wanted, facts: Facts, unchanged: Unchanged)
       const part = partFor(wanted, id)
       return [
         ...(unchanged.onChannels.includes(id) ? [] : connectionFaults(channel, on, `channelIds[${index}]`)),
-        ...textFaults(channel, part),
-        ...mediaFaults(channel.limits, on, part, facts.media),
+        ...contentFaults(channel, part, facts.media),
       ]
     }),
   ]
@@ -99,7 +97,7 @@ function partFor({ content, mediaIds, overrides }: Wanted, channelId: string): P
   }
 }
 
-function absent(ids: string[], found: { id: string }[], field: string, why: Complaint): KnownFault[] {
+function absent(ids: string[], found: { id: string }[], field: string, why: Missing): KnownFault[] {
   return ids.flatMap((id, index) =>
     found.some((thing) => thing.id === id) ? [] : [{ path: `${field}[${index}]`, ...why }],
   )
@@ -122,12 +120,23 @@ function dateFaults(date: Date, now: Date): KnownFault[] {
 }
 
 // Channels without their own text share the post's: report a missing text once, not for each of them.
-function emptiness(wanted: Wanted): KnownFault[] {
-  const empty = wanted.channelIds
-    .map((id) => partFor(wanted, id))
-    .filter(({ content, mediaIds }) => content.trim() === '' && mediaIds.length === 0)
-  const paths = [...new Set(empty.map(({ contentPath }) => contentPath))]
-  return paths.map((path) => ({ path, code: 'content_empty', message: 'Write something or add media.' }))
+function emptyFaults(wanted: Wanted): KnownFault[] {
+  const faults = wanted.channelIds.flatMap((id) => {
+    const part = partFor(wanted, id)
+    const complaint = emptiness({ text: part.content, media: part.mediaIds })
+    return complaint ? [faultOf(complaint, part)] : []
+  })
+  return faults.filter(({ path }, index) => faults.findIndex((fault) => fault.path === path) === index)
+}
+
+function contentFaults(channel: ChannelFacts, part: Part, media: MediaFacts[]): KnownFault[] {
+  const files = part.mediaIds.map((id) => media.find((candidate) => candidate.id === id) ?? null)
+  return check({ text: part.content, media: files }, channel).map((complaint) => faultOf(complaint, part))
+}
+
+function faultOf({ of, code, message }: Complaint, { contentPath, mediaPath }: Part): KnownFault {
+  const path = of === 'text' ? contentPath : of === 'media' ? mediaPath : `${mediaPath}[${of}]`
+  return { path, code, message }
 }
 
 function connectionFaults({ status }: ChannelFacts, on: string, path: string): KnownFault[] {
@@ -136,54 +145,4 @@ function connectionFaults({ status }: ChannelFacts, on: string, path: string): K
   if (status === 'disconnected')
     return [{ path, code: 'channel_disconnected', message: `${on} was disconnected. Connect it again first.` }]
   return []
-}
-
-function textFaults({ name, limits }: ChannelFacts, { content, contentPath }: Part): KnownFault[] {
-  const excess = excessOf(limits, content)
-  if (!excess) return []
-  const { by, unit } = excess
-  const limit = unit === 'bytes' ? limits.textBytes! : limits.textLength // excessOf names bytes only where they are bounded
-  const message = `${counted(by, unit)} too long for ${name}. The limit is ${counted(limit, unit)}, and this text has ${limit + by}.`
-  return [{ path: contentPath, code: 'content_too_long', message }]
-}
-
-function mediaFaults(
-  limits: ChannelLimits,
-  on: string,
-  { mediaIds, mediaPath }: Part,
-  media: MediaFacts[],
-): KnownFault[] {
-  const faults: KnownFault[] = []
-  const add = (path: string, message: string, code: FaultCode = 'media_not_supported') =>
-    faults.push({ path, code, message })
-  if (mediaIds.length > limits.mediaCount)
-    add(mediaPath, `${on} allows at most ${counted(limits.mediaCount, 'files')}. This post has ${mediaIds.length}.`)
-  mediaIds.forEach((id, index) => {
-    const file = media.find((candidate) => candidate.id === id)
-    if (!file) return
-    const path = `${mediaPath}[${index}]`
-    const kind = file.mime.startsWith('video/') ? 'videos' : 'files'
-    const bytes = kind === 'videos' ? limits.videoBytes : limits.mediaBytes
-    if (!limits.mediaTypes.includes(file.mime)) add(path, `${on} doesn't accept ${file.mime}.`)
-    if (bytes !== undefined && file.bytes > bytes)
-      add(
-        path,
-        `${on} allows ${kind} of up to ${bytes.toLocaleString('en')} bytes. This one has ${file.bytes.toLocaleString('en')}.`,
-      )
-    const seconds = Math.ceil((file.durationMs ?? 0) / 1000)
-    if (limits.videoSeconds !== undefined && seconds > limits.videoSeconds)
-      add(
-        path,
-        `${on} allows videos of up to ${counted(limits.videoSeconds, 'seconds')}. This one has ${seconds}.`,
-        'video_too_long',
-      )
-    if (limits.altLength !== undefined && Array.from(file.alt).length > limits.altLength)
-      add(path, `${on} allows alt texts of up to ${counted(limits.altLength, 'characters')}.`)
-  })
-  return faults
-}
-
-/** `100 characters`, `1 character`. */
-function counted(count: number, plural: string): string {
-  return `${count} ${count === 1 ? plural.slice(0, -1) : plural}`
 }

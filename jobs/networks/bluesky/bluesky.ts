@@ -34,6 +34,8 @@ export function bluesky(plcUrl: string): Network {
     atOnce: 100,
     verifiedAgainst: 'the PDS of @atproto/dev-env 0.6.7',
     connecting: blueskyConnecting(plcUrl),
+    // We send no card of a link (record.ts), and the app shows the text of a link as it is.
+    preview: { handle: 'beside', marks: ['link', 'mention', 'hashtag'], media: 'grid', textSize: 'normal' },
     mintPublishKey: mintTid,
     prepare: (content, _publishKey, session) => postRecord(content, (method) => ask(method, session)),
     send,

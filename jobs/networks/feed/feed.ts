@@ -45,6 +45,7 @@ export function feed({ db, appUrl }: { db: Db; appUrl: string }): Network {
     repeatedSend: 'keyed',
     verifiedAgainst: 'itself, and readers from npm: htmlparser2, libxml2',
     pageOf: (channelId) => `${appUrl}/feeds/${channelId}`,
+    preview: { handle: 'hidden', marks: ['link'], media: 'column', textSize: 'normal' },
     connecting: { by: 'form', connect: async ({ name = '' }, _, account) => aFeed(name.trim(), account) },
     prepare: async ({ text, media }) => {
       const kept = media.map(({ url, mime, bytes, alt, width, height }) => ({ url, mime, bytes, alt, width, height }))

@@ -14,7 +14,7 @@ import {
 import { originOf, reaching } from '../origin.ts'
 import { bodyOf, instantOf, plainReason, RemoteId, WebAddress } from '../verdict.ts'
 import { codeOf, metadataOf, serverKey } from './consent.ts'
-import { linkCounting, Software } from './counting.ts'
+import { isMastodon, linkCounting, Software } from './counting.ts'
 import { isUnknownClient, registrationAt, Scopes } from './registration.ts'
 
 const Field = 'instance'
@@ -201,6 +201,8 @@ function limitsFrom({ configuration, max_toot_chars, ...software }: z.infer<type
     mediaTypes: OurMediaTypes.filter((type) => types.includes(type)),
     ...(media?.image_size_limit ? { mediaBytes: media.image_size_limit } : {}),
     ...(media?.video_size_limit ? { videoBytes: media.video_size_limit } : {}),
+    // Mastodon's post_status_service refuses a video beside other files. Other servers with its API mostly take both.
+    ...(isMastodon(software) ? { videoAlone: true } : {}),
     ...(media?.description_limit ? { altLength: media.description_limit } : {}),
   }
 }

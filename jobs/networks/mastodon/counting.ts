@@ -9,6 +9,8 @@ export const Software = {
   source_url: z.string().optional().catch(undefined), // only v2 has it
 }
 
+type SoftwareSaid = { version?: string | undefined; source_url?: string | undefined }
+
 type Counting = Pick<TextRule, 'urlsCountAs' | 'shortensUrls'>
 
 /**
@@ -18,12 +20,14 @@ type Counting = Pick<TextRule, 'urlsCountAs' | 'shortensUrls'>
  * says 25, but counts characters. We don't know how others count (Hollo says 256). There, a link counts in full, and at
  * least as `reserved`.
  */
-export function linkCounting(
-  { version = '', source_url = '' }: { version?: string | undefined; source_url?: string | undefined },
-  reserved: number | undefined,
-): Counting {
+export function linkCounting({ version = '', source_url = '' }: SoftwareSaid, reserved: number | undefined): Counting {
   if (/gotosocial/i.test(source_url) || /\b(pleroma|akkoma|gotosocial)\b/i.test(version)) return {}
-  const isMastodon = /^[2-9]\.\d+\.\d+[^()]*$/.test(version) && /\/mastodon(\/|$)/i.test(source_url)
-  if (isMastodon && reserved === CharactersOfALink) return { urlsCountAs: CharactersOfALink, shortensUrls: true }
+  if (isMastodon({ version, source_url }) && reserved === CharactersOfALink)
+    return { urlsCountAs: CharactersOfALink, shortensUrls: true }
   return { urlsCountAs: Math.max(CharactersOfALink, reserved ?? 0) }
+}
+
+/** Whether a server says that it runs Mastodon, or a fork that keeps its name and its rules. */
+export function isMastodon({ version = '', source_url = '' }: SoftwareSaid): boolean {
+  return /^[2-9]\.\d+\.\d+[^()]*$/.test(version) && /\/mastodon(\/|$)/i.test(source_url)
 }

@@ -49,6 +49,15 @@ export const mastodon: Network = {
   atOnce: 100,
   verifiedAgainst: 'snac2 2.75',
   connecting: mastodonConnecting,
+  // Its lib/text_formatter.rb hides the scheme and all but 30 characters of a link.
+  preview: {
+    handle: 'below',
+    marks: ['link', 'mention', 'hashtag'],
+    linkLength: 30,
+    linkCard: true,
+    media: 'grid',
+    textSize: 'normal',
+  },
   limits: (session) => readLimits(Credential.parse(session.credential).instance, session),
   prepare,
   send,

@@ -83,11 +83,16 @@ function isLike(own: OwnText, core: string): boolean {
 }
 
 function squeezed(text: string): string {
-  return text.slice(0, ComparedCharactersAtMost).normalize('NFC').replace(/\s+/g, ' ').trim()
+  return normal(text).replace(/\s+/g, ' ').trim()
+}
+
+// In pieces: it takes quadratic time for a run of combining marks. They end before white space where there is some.
+function normal(text: string): string {
+  return text.slice(0, ComparedCharactersAtMost).replace(/.{1,150}\S{0,50}/gs, (piece) => piece.normalize('NFC'))
 }
 
 function coreOf(text: string): string {
-  return decoded(text.slice(0, ComparedCharactersAtMost).normalize('NFC'))
+  return decoded(normal(text))
     .replace(/(?<![\p{L}\p{N}/])@([\w.-]{1,300})(@[\w.:-]{1,300})?/gu, '$1')
     .replace(/[^\p{L}\p{M}\p{N}\p{So}]+/gu, '')
 }

@@ -95,6 +95,18 @@ describe('hostile answers of a Mastodon server are cheap to handle', () => {
     }
   })
 
+  test('to a reading of statuses with 20,000 combining marks each', async () => {
+    const route = `GET /api/v1/accounts/${it.server.accountId}/statuses`
+    const text = `a${'\u0301\u0316'.repeat(10_000)}`
+    const status = { created_at: new Date(), content: '', text, media_attachments: [], reblog: null }
+    it.server.next(route, { status: 200, body: Array.from({ length: 50 }, (_, id) => ({ ...status, id: `${id}` })) })
+    const before = process.cpuUsage()
+    await find(it, lost('Another'))
+    const { user, system } = process.cpuUsage(before)
+    process.stdout.write(`marks: ${(user + system) / 1000} ms\n`)
+    expect((user + system) / 1000).toBeLessThan(2000)
+  })
+
   test('to a request for the source of a status', async () => {
     const { id } = it.server.show({ content: 'x' })
     const look = () => find(it, lost('Another'))

@@ -38,6 +38,7 @@ const pieces = {
   'Chinese letters': '漢',
   emoji: '🎉',
   'combining marks': 'a\u0301\u0301',
+  'combining marks of one letter': '\u0301\u0316',
   'Markdown brackets': '[',
   dots: '.',
 }

@@ -78,6 +78,7 @@ const cases: Record<string, Case> = {
   'channels.counts': { ...read, with: (t) => ({ id: t.channelId }) },
   'channels.known': { may: 'admin', with: (t) => ({ id: t.channelId }), missing: 'not_found' },
   'channels.networks': { may: 'viewer', key: true },
+  'channels.previews': { may: 'viewer', key: true },
   'channels.connect': {
     ...{ may: 'admin', missing: 'not_found' },
     with: (t) => ({ network: 'feed', channelId: t.channelId, input: { name: 'Feed' } }),

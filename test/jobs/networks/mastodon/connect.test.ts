@@ -84,6 +84,17 @@ test('the server decides which videos it accepts, and how large', async () => {
   expect(limits).toMatchObject({ mediaTypes: ['image/png', 'video/mp4'], videoBytes: 1000 })
 })
 
+test('Mastodon itself takes a video only without other files, and other servers may take both', async () => {
+  const server = await aServer()
+  const { kept } = await begin({ instance: server.url })
+  const limitsWith = async (software: object) => {
+    server.next('GET /api/v2/instance', { status: 200, body: { configuration: {}, ...software } })
+    return (await finish(kept, server.code)).limits.videoAlone
+  }
+  expect(await limitsWith({ version: '4.5.2', source_url: 'https://github.com/mastodon/mastodon' })).toBe(true)
+  expect(await limitsWith({ version: '2.7.2 (compatible; Pleroma 2.10.0)' })).toBeUndefined()
+})
+
 test('names lose invisible characters and are cut at 100 characters', async () => {
   const server = await aServer()
   const { host } = new URL(server.url)
