@@ -21,6 +21,11 @@ export const failures = {
     sentence: "The credential doesn't have the required scope.",
     cure: 'Create a key with the scope that `detail` names, or request that scope when your app is authorised.',
   },
+  all_channels_required: {
+    status: 'FORBIDDEN',
+    sentence: "This access token was granted only some channels. It can't change queues.",
+    cure: 'Use an API key, or a token that was granted all channels. A token of some channels can read queues and add posts to them.',
+  },
   organisation_suspended: {
     status: 'FORBIDDEN',
     sentence:
@@ -45,17 +50,12 @@ export const failures = {
   post_already_published: {
     status: 'CONFLICT',
     sentence: 'This post is already published.',
-    cure: "We can't change a published post. Delete it at the network, or create a new post.",
+    cure: "We can't change a post that is published on all its channels. Delete it at the network, or create a new post.",
   },
   post_already_cancelled: {
     status: 'CONFLICT',
     sentence: 'This post was cancelled.',
     cure: 'Create a new post.',
-  },
-  post_failed: {
-    status: 'CONFLICT',
-    sentence: 'This post failed. Retry it or cancel it.',
-    cure: 'Retry it with POST /posts/{id}/retry, or cancel it. Read its deliveries for the reason.',
   },
   post_needs_review: {
     status: 'CONFLICT',
@@ -91,6 +91,21 @@ export const failures = {
     status: 'CONFLICT',
     sentence: 'An organisation can have at most 20 webhooks. Delete one first.',
     cure: 'Delete a webhook that you no longer use, or send several events to one URL.',
+  },
+  too_many_queues: {
+    status: 'CONFLICT',
+    sentence: 'An organisation can have at most 50 queues. Delete one first.',
+    cure: 'Delete a queue that you no longer use. Its posts keep their dates.',
+  },
+  queue_is_default: {
+    status: 'CONFLICT',
+    sentence: 'This is the default queue. Make another queue the default first.',
+    cure: 'Send PATCH /queues/{id} with `isDefault: true` for another queue. Only your last queue can be deleted while it is the default.',
+  },
+  queue_changed: {
+    status: 'CONFLICT',
+    sentence: 'The queue has changed meanwhile. Check it and try again.',
+    cure: null,
   },
   idempotency_key_in_use: {
     status: 'CONFLICT',
@@ -231,20 +246,31 @@ export type ApiFailureCode = {
 export const faultCures = {
   channel_not_found: 'Send ids that GET /channels lists. An override needs a channel of the post.',
   channel_needs_reconnect: 'Ask an owner or admin to reconnect the channel on the Channels page.',
+  channel_already_published:
+    'Keep every channel that published the post in `channelIds`. Leave it out of `overrides`, or send what is there.',
   channel_disconnected: 'Connect the account again, or leave the channel out.',
   media_not_found: 'Upload the file first. Then send the id from the response.',
   media_not_supported: 'Send fewer, smaller or other files. The message says what this channel accepts.',
   content_empty: 'Write something or add media.',
   content_too_long: 'Shorten the text: the message says by how much. Or give the channel its own text in `overrides`.',
+  date_cannot_change: 'Leave `date` out: we send the rest now. To send it at another time, create a new post.',
+  date_not_allowed: 'Leave out `date`, or the type `now`: a post of this type goes out at once.',
   date_in_past: 'Send a future time, or use the type `now`. A time up to 60 seconds in the past counts as now.',
   date_too_far: 'Send a time within the next five years.',
   required: 'A scheduled post requires a date and at least one channel.',
   type_cannot_change: 'Only a draft can change its type. Cancel the post and create a new one.',
+  channel_not_in_queue: 'Use only channels of the queue: GET /queues/{id} lists them. Or add the channel to the queue.',
+  queue_not_found: 'Send an id that GET /queues lists. Without `queueId` you need a default queue.',
+  queue_paused: 'Resume the queue, or use another one. You can also send the type `schedule` with a date.',
+  queue_has_no_times: 'Add weekly times to the queue.',
+  queue_full: 'All times of the queue are taken for the next five years. Add weekly times, or use another queue.',
+  name_taken: 'Use another name.',
   video_too_long: 'Send a shorter video. The message says how long it can be.',
   unknown_field: null,
   wrong_type: null,
   too_big: null,
   too_small: null,
+  too_many_copies: null,
   invalid: null,
   repeated: null,
   media_type_not_supported: null,

@@ -18,6 +18,7 @@ import { authorize } from './oauth/authorize.ts'
 import { operations } from './operations/operations.ts'
 import { posts } from './posts/posts.ts'
 import { workingCopies } from './posts/working-copies.ts'
+import { queues } from './queues/queues.ts'
 import { webhooks } from './webhooks/webhooks.ts'
 
 export const appRouter = router({
@@ -35,6 +36,7 @@ export const appRouter = router({
   operations,
   passwordReset,
   posts,
+  queues,
   requests,
   signUp,
   webhooks,

@@ -9,6 +9,7 @@ const pages = [
   { to: '/docs', name: names.quickstart, end: true },
   { to: '/docs/authentication', name: names.authentication },
   { to: '/docs/posts', name: names.posts },
+  { to: '/docs/queues', name: names.queues },
   { to: '/docs/channels', name: names.channels },
   { to: '/docs/media', name: names.media },
   { to: '/docs/webhooks', name: names.webhooks },

@@ -8,6 +8,7 @@ export const docsStrings = {
     quickstart: 'Quickstart',
     authentication: 'Authentication',
     posts: 'Posts',
+    queues: 'Queues',
     channels: 'Channels',
     media: 'Media',
     webhooks: 'Webhooks',

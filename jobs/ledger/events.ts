@@ -25,6 +25,13 @@ export async function emit(tx: Tx, organisationId: string, postIds: string[]): P
   await emitAll(tx, posts)
 }
 
+/** Like `emit`, for posts that somebody changed: each also emits `post.updated`, whatever its status is. */
+export async function emitUpdates(tx: Tx, organisationId: string, postIds: string[]): Promise<void> {
+  if (postIds.length === 0) return
+  const changed = sql`select distinct ${organisationId}::uuid, id from unnest(${sql.param(postIds)}::uuid[]) as changed (id)`
+  await write(tx, [{ organisationId }], becoming(changed, 'post.updated'))
+}
+
 /** Like `emit`, for posts of several organisations. */
 export async function emitAll(tx: Tx, posts: TheirPost[]): Promise<void> {
   if (posts.length === 0) return

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
 import { isPaused } from './pause.ts'
-import { postView } from './post-view.ts'
+import { isQueued, postView } from './post-view.ts'
 import { UncertainAtMost, underWayOn } from './under-way.ts'
 
 // What must always be true of the ledger, as far as the ledger alone can show it. Each invariant is a statement that
@@ -144,5 +144,21 @@ const invariants: Invariant[] = [
         join posts p on p.id = d.post_id full join channel_posts c on c.post_id = d.post_id and c.channel_id = d.channel_id
       where (c.organisation_id, c.is_alone, c.status, c.date, c.updated_at)
         is distinct from (p.organisation_id, d.is_alone, p.told, p.date, p.updated_at)`,
+  },
+  {
+    name: 'a post is found by its texts',
+    says: 'The search table has the texts and tags of each post, also its texts for single channels.',
+    broken: sql`
+      select p.id from posts p left join post_search s on s.post_id = p.id, post_search_row(p.id) r
+      where (s.organisation_id, s.texts, s.tags) is distinct from (r.organisation_id, r.texts, r.tags)`,
+  },
+  {
+    name: 'a time of a queue is one post’s',
+    says: 'No two posts of a queue have the same time. Cancelled posts do not count.',
+    broken: sql`
+      select p.id from (
+        select p.id, count(*) over (partition by p.queue_id, p.date) as beside
+        from posts p where ${isQueued} and p.told <> 'CANCELLED') p
+      where p.beside > 1`,
   },
 ]

@@ -8,7 +8,7 @@ import { isStopped, isSuspended } from './pause.ts'
 // The state machine of deliveries, as the worker runs it: one SQL statement per transition, with its guard in the
 // WHERE. We use only the database's clock. Claims are in claim.ts, the ends of attempts in settle.ts, the actions of
 // people in user-actions.ts, the results of looks in publish/findings.ts, what a dead worker left in
-// publish/reaper.ts. Everyone takes locks in one order: channel, post, deliveries by id.
+// publish/reaper.ts. All code takes locks in one order: queue, channel, post, deliveries by id.
 
 /** A delivery under this worker's lease, with all that we need to send it. */
 export type ClaimedDelivery = {

@@ -44,7 +44,9 @@ export type Post = {
   channelIds: string[]
   mediaIds: string[]
   overrides: Override[]
+  tags: string[]
   deliveries: Delivery[]
+  queueId: string | null
   createdBy: { kind: 'member' | 'api_key' | 'app'; id: string; name: string }
   createdAt: string
   updatedAt: string
@@ -115,13 +117,24 @@ export function postViewIn({ deliveries, media }: { deliveries: SQL; media: SQL 
 ) v`
 }
 
+/** SQL: the post `p` is in its queue. Any change of its date takes it out (db/schema/posts.ts). */
+export const isQueued = sql`(p.queue_id is not null and p.queue_date = p.date)`
+
+/**
+ * SQL: the post `p` is in the queue `id`. PostgreSQL guesses that few rows have two equal columns, and would read the whole
+ * queue; of `coalesce` it guesses half, which is near enough for posts_of_queue.
+ */
+export function isInQueue(id: string): SQL {
+  return sql`(p.queue_id = ${id}::uuid and coalesce(p.queue_date = p.date, false))`
+}
+
 /** SQL: the columns of PostRow, of a post `p` and its view `v`. */
 export const postColumns = postColumnsAt(sql`greatest(p.updated_at, v.moved_at)`)
 
 /** Like `postColumns`, for a post that changes at `updatedAt`. */
 export function postColumnsAt(updatedAt: SQL): SQL {
-  return sql`p.id, p.type, v.status, p.date, p.content, p.version, p.created_by_kind, p.created_by_id, p.created_by_name,
-    p.created_at, ${updatedAt} as updated_at, v.deliveries, v.overrides, v.media`
+  return sql`p.id, p.type, v.status, p.date, p.content, p.tags, p.version, p.created_by_kind, p.created_by_id, p.created_by_name,
+    p.created_at, ${updatedAt} as updated_at, case when ${isQueued} then p.queue_id end as queue_id, v.deliveries, v.overrides, v.media`
 }
 
 /** A row of `select postColumns from posts p, postView`. */
@@ -131,12 +144,14 @@ export type PostRow = {
   status: PostStatus
   date: string | null
   content: string
+  tags?: string[] // an event that the previous version wrote has none
   version: number
   created_by_kind: Post['createdBy']['kind']
   created_by_id: string
   created_by_name: string
   created_at: string
   updated_at: string
+  queue_id?: string | null // events of the previous version have none
   deliveries: Delivery[]
   overrides: Override[]
   media: string[]
@@ -156,12 +171,14 @@ export function showPost(row: PostRow): Post {
     channelIds,
     mediaIds: row.media,
     overrides: row.overrides.filter(({ channelId }) => channelIds.includes(channelId)),
+    tags: row.tags ?? [],
     deliveries: row.deliveries.map((delivery) => ({
       ...delivery,
       publishedAt: iso(delivery.publishedAt),
       nextAttemptAt:
         delivery.status === 'SCHEDULED' || delivery.status === 'PUBLISHING' ? iso(delivery.nextAttemptAt) : null,
     })),
+    queueId: row.queue_id ?? null,
     createdBy: { kind: row.created_by_kind, id: row.created_by_id, name: row.created_by_name },
     createdAt: iso(row.created_at),
     updatedAt: iso(row.updated_at),

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { connect, type Db, type Tx } from '../../db/client.ts'
 import { errorOf } from '../delivery-errors.ts'
@@ -123,14 +123,36 @@ export async function putListsRight(tx: Tx): Promise<void> {
     select l.post_id as id from (${lists}) l left join channel_posts c on c.post_id = l.post_id and c.channel_id = l.channel_id
     where (select restored_at from installation) is not null
       and (c.is_alone, c.status, c.date, c.updated_at) is distinct from (l.is_alone, l.status, l.date, l.updated_at)`)
-  if (wrong.length === 0) return
-  const ids = sql.param([...wrong].map(({ id }) => id))
+  if (wrong.length > 0)
+    await repairChannelLists(
+      tx,
+      lists,
+      [...wrong].map(({ id }) => id),
+    )
+  await repairSearch(tx)
+}
+
+async function repairChannelLists(tx: Tx, lists: SQL, wrong: string[]): Promise<void> {
+  const ids = sql.param(wrong)
   await tx.execute(sql`select from posts where id = any(${ids}::uuid[]) order by id for no key update`)
   await tx.execute(sql`
     insert into channel_posts (organisation_id, channel_id, post_id, is_alone, status, date, updated_at)
     ${lists} where d.post_id = any(${ids}::uuid[])
     on conflict (post_id, channel_id) do update set
       is_alone = excluded.is_alone, status = excluded.status, date = excluded.date, updated_at = excluded.updated_at`)
+}
+
+async function repairSearch(tx: Tx): Promise<void> {
+  const wrong = await tx.execute<{ id: string }>(sql`
+    select p.id from posts p left join post_search s on s.post_id = p.id, post_search_row(p.id) r
+    where (select restored_at from installation) is not null and (s.texts, s.tags) is distinct from (r.texts, r.tags)`)
+  if (wrong.length === 0) return
+  const ids = sql.param([...wrong].map(({ id }) => id))
+  await tx.execute(sql`select from posts where id = any(${ids}::uuid[]) order by id for no key update`) // no edit meanwhile
+  await tx.execute(sql`
+    insert into post_search (post_id, organisation_id, texts, tags)
+    select r.post_id, r.organisation_id, r.texts, r.tags from posts p, post_search_row(p.id) r where p.id = any(${ids}::uuid[])
+    on conflict (post_id) do update set texts = excluded.texts, tags = excluded.tags`)
 }
 
 /**

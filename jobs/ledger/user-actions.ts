@@ -75,13 +75,14 @@ export async function cancel(tx: Tx, found: Found[]): Promise<void> {
 }
 
 /**
- * Send failed deliveries, or those that a person did not find at the network, from the start: due now, with no
- * history.
+ * Send failed deliveries, or those that a person did not find at the network, from the start: due now or at `dueAt`,
+ * with no history.
  */
-export async function sendAgain(tx: Tx, found: Found[]): Promise<void> {
+export async function sendAgain(tx: Tx, found: Found[], dueAt: Date | null = null): Promise<void> {
+  if (found.length === 0) return
   await tx.execute(sql`
     update deliveries set
-      state = 'scheduled', due_at = now(), next_attempt_at = null, maybe_out = false, prepared = null,
+      state = 'scheduled', due_at = ${dueAt === null ? sql`now()` : dueAt.toISOString()}, next_attempt_at = null, maybe_out = false, prepared = null,
       backoff_step = 0, crash_count = 0, error = null, ${lookCleared}, ${leaseCleared}
     where id = any(${sql.param(ids(found))}::uuid[])`)
   await wakeAtDue(tx, ids(found))

@@ -61,4 +61,7 @@ const isUnused = sql`
   and not exists (
     select from deliveries d where d.organisation_id = m.organisation_id and d.media_ids @> array[m.id])
   and not exists (
-    select from working_copies w where w.organisation_id = m.organisation_id and w.media_ids @> array[m.id])`
+    select from working_copies w where w.organisation_id = m.organisation_id and w.media_ids @> array[m.id])
+  and not exists (
+    select from working_copies w where w.organisation_id = m.organisation_id
+      and w.overrides @> jsonb_build_array(jsonb_build_object('mediaIds', jsonb_build_array(m.id))))`

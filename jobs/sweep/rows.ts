@@ -32,7 +32,10 @@ const over: [PgTable, SQL][] = [
   [throttles, sql`o.expire < now()`],
   [uploads, sql`o.lease_until < now()`],
   [apiRequests, sql`o.at < now() - interval '7 days'`],
-  [workingCopies, sql`o.is_new = exists (select from posts p where p.id = o.id)`], // its post was just created, or deleted
+  [
+    workingCopies, // its post was just created, or deleted
+    sql`o.is_new = exists (select from posts p where p.id = o.id and p.organisation_id = o.organisation_id)`,
+  ],
   [signUps, sql`o.expires_at < now()`],
   [sessions, sql`o.expires_at < now()`],
   [devices, sql`o.expires_at < now()`],

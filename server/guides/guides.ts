@@ -10,6 +10,7 @@ const files: Record<string, string> = {
   quickstart: 'api/quickstart.md',
   authentication: 'api/authentication.md',
   posts: 'api/posts.md',
+  queues: 'api/queues.md',
   channels: 'api/channels.md',
   media: 'api/media.md',
   limits: 'api/limits.md',

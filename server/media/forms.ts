@@ -7,4 +7,4 @@ export const UploadFile = z.strictObject({ alt: Alt.default('') })
 export const UpdateMedia = z.strictObject({ id: Id, alt: Alt })
 export const ListMedia = z.strictObject({ limit, cursor })
 export const MediaOfPost = z.strictObject({ postId: Id })
-export const SomeMedia = z.strictObject({ ids: z.array(Id).max(20) })
+export const SomeMedia = z.strictObject({ ids: z.array(Id).max(20 + 50 * 20) }) // of a post and of each of its channels

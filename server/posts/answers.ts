@@ -39,7 +39,12 @@ export const Post = z
     channelIds: z.array(Id),
     mediaIds: z.array(Id),
     overrides: z.array(Override),
+    tags: z.array(z.string()),
     deliveries: z.array(Delivery),
+    queueId: Id.nullable().meta({
+      description:
+        'The queue that it took its time from. Null: it is in no queue, or it left its queue when it got another date.',
+    }),
     createdBy: z.object({ kind: z.enum(['member', 'api_key', 'app']), id: Id, name: z.string() }),
     createdAt: Instant,
     updatedAt: Instant.meta({ description: 'When the post or one of its deliveries last changed.' }),

@@ -19,6 +19,16 @@ const channelIds = (least: number) =>
     .pipe(z.array(Id))
 const MediaIds = z.array(Id).max(20, 'At most 20 files.')
 
+const Tags = z
+  .array(
+    text(50)
+      .transform((tag) => tag.trim().normalize())
+      .refine((tag) => tag !== '', 'Send at least one character.')
+      .refine((tag) => !tag.includes(','), 'A tag has no comma.'),
+  )
+  .max(10, 'At most 10 tags.')
+  .refine((tags) => new Set(tags).size === tags.length, 'The same tag is listed twice.')
+
 /** Another text or other media for one channel. What is left out comes from the post. */
 const Override = z
   .strictObject({ channelId: Id, content: text(100_000).optional(), mediaIds: MediaIds.optional() })
@@ -40,7 +50,10 @@ const postBody = {
   channelIds: channelIds(1),
   mediaIds: MediaIds.optional(),
   overrides: Overrides.optional(),
+  tags: Tags.optional(),
 }
+
+const QueueId = Id.meta({ description: 'Only with the type `queue`. Default: the default queue.' })
 
 /** The body of POST /posts, and of the composer. */
 export const CreatePost = z.discriminatedUnion(
@@ -53,21 +66,38 @@ export const CreatePost = z.discriminatedUnion(
       ...postBody,
     }),
     z.strictObject({ type: z.literal('draft'), date: Instant.nullish(), ...postBody, channelIds: channelIds(0) }),
+    z.strictObject({
+      type: z.literal('queue'),
+      queueId: QueueId.optional(),
+      date: z.never("A post of type queue can't have a date. It gets the queue's next free time.").optional(),
+      ...postBody,
+    }),
   ],
-  { error: (issue) => (issue.code === 'invalid_union' ? 'Must be one of schedule, now, draft.' : undefined) },
+  { error: (issue) => (issue.code === 'invalid_union' ? 'Must be one of schedule, now, draft, queue.' : undefined) },
 )
 
-/** A change of a post. Fields that are left out stay. `channelIds`, `mediaIds` and `overrides` replace the old lists. */
-export const UpdatePost = z.strictObject({
-  id: Id,
-  type: z.enum(['draft', 'schedule', 'now']).optional(),
-  date: Instant.nullish(),
-  content: text(100_000).optional(),
-  channelIds: channelIds(0).optional(),
-  mediaIds: MediaIds.optional(),
-  overrides: Overrides.optional(),
-  ifVersions: IfVersions,
-})
+/** A change of a post. Fields that are left out stay. Lists replace the old lists. */
+export const UpdatePost = z
+  .strictObject({
+    id: Id,
+    type: z.enum(['draft', 'schedule', 'now', 'queue']).optional(),
+    queueId: QueueId.optional(),
+    date: Instant.nullish(),
+    content: text(100_000).optional(),
+    channelIds: channelIds(0).optional(),
+    mediaIds: MediaIds.optional(),
+    overrides: Overrides.optional(),
+    tags: Tags.optional(),
+    ifVersions: IfVersions,
+  })
+  .refine(({ type, queueId }) => type === 'queue' || queueId === undefined, {
+    path: ['queueId'],
+    error: 'Only a post of type queue can name a queue.',
+  })
+  .refine(({ type, date }) => type !== 'queue' || date === undefined, {
+    path: ['date'],
+    error: "A post of type queue can't have a date. It gets the queue's next free time.",
+  })
 
 const resolved = { id: Id, channelId: Id, ifVersions: IfVersions }
 export const Resolve = z.discriminatedUnion('outcome', [
@@ -83,6 +113,25 @@ export const Resolve = z.discriminatedUnion('outcome', [
 ])
 export const ListAttempts = z.strictObject({ id: Id, limit, cursor })
 
+const UnknownPartsAtMost = 2000
+
+// Members of an override that we don't know yet are kept: a page of a newer version may have written them.
+const CopiedOverride = z
+  .looseObject({ channelId: Id, content: text(100_000).optional(), mediaIds: MediaIds.optional() })
+  .refine(isStorable, 'Contains characters that are not valid text, or too many parts.')
+
+/** Whether PostgreSQL takes a value as jsonb. Not by recursion: it may be nested as deep as its text is long. */
+function isStorable(value: unknown): boolean {
+  const parts = [value]
+  for (const part of parts) {
+    if (typeof part === 'string' && (part.includes('\0') || !part.isWellFormed())) return false
+    if (typeof part !== 'object' || part === null) continue
+    for (const inner of Object.entries(part).flat()) parts.push(inner)
+    if (parts.length > UnknownPartsAtMost) return false
+  }
+  return true
+}
+
 const NewId = Id.refine((id) => id !== NoSuchId)
 
 const copied = {
@@ -92,6 +141,8 @@ const copied = {
   channelIds: channelIds(0),
   mediaIds: MediaIds,
   alts: z.record(Id, text(1500)),
+  overrides: z.array(CopiedOverride).max(50, 'At most 50 overrides.').optional(), // pages of the last version send none
+  tags: text(2000).optional(), // the same
   date: text(20),
   time: text(20),
 }

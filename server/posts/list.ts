@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Tx } from '../../db/client.ts'
 import {
+  isInQueue,
   isMoving,
   iso,
   movedAt,
@@ -15,12 +16,13 @@ import {
 } from '../../jobs/ledger/post-view.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { channelsGrantedTo, reachesPost, type Viewer } from '../access/visibility.ts'
-import { cursor, Id, Instant, limit } from '../forms.ts'
+import { cursor, Id, Instant, limit, text } from '../forms.ts'
 
 // Lists of posts. A list is made of pieces. An index gives each piece in the order of the list, cut off after a
 // page: one for each status, and one for posts without a date. So a page costs what it shows, for any number of posts. Which
 // statuses are wanted is a parameter: each connection keeps every statement that it has seen.
 
+/** One or more statuses. */
 const PostStatuses = z.array(z.enum(postStatuses)).min(1).max(postStatuses.length)
 /** What a list of posts can be asked for. */
 export const ListPosts = z.strictObject({
@@ -32,6 +34,12 @@ export const ListPosts = z.strictObject({
     .optional()
     .meta({ description: 'One or more, separated by commas.' }),
   channelId: Id.optional(),
+  tag: text(50)
+    .transform((tag) => tag.trim().normalize())
+    .optional(),
+  queueId: Id.optional().meta({
+    description: 'Only posts that have a time of this queue, also after they went out: those with this `queueId`.',
+  }),
   from: Instant.optional(),
   to: Instant.optional(),
   updatedSince: Instant.optional().meta({
@@ -66,7 +74,7 @@ export async function listPosts(db: Tx, who: Viewer, wanted: ListQuery): Promise
   const list: List = { ...wanted, who, statuses, sort, after: positionOf(wanted.cursor, sort) }
   const dir = direction(list)
   const rows = await db.execute<PostRow & { at: string | null }>(sql`
-    with ${moving(who)}, found as materialized (
+    with ${moving(who)}, ${tagged(list)} found as materialized (
       select at, id from (${allOf(partsOf(list).map((part) => partOf(list, part)))}) part
       order by at ${dir} nulls last, id ${dir} limit ${list.limit + 1}
     )
@@ -88,11 +96,19 @@ export async function countPosts(
   return row!.count
 }
 
-// The organisation's posts of which something is under way: few. What they show is not all kept with them.
+/** SQL: the common table `moving`: the organisation's posts with a delivery in progress. They are few. Their rows lack part of what posts show. */
 function moving({ organisationId }: Viewer): SQL {
   return sql`moving as materialized (
     select d.post_id as id, max(${movedAt(sql`d`)}) as at, bool_or(d.state <> 'claimed' or d.maybe_out) as is_sending
     from deliveries d where d.organisation_id = ${organisationId} and ${isMoving(sql`d`)} group by 1)`
+}
+
+/** SQL: the common table `tagged`, if there is a tag, and a comma. */
+function tagged({ who, tag }: Pick<List, 'who' | 'tag'>): SQL {
+  if (tag === undefined) return sql``
+  return sql`tagged as materialized (
+    select t.post_id as id from post_search t
+    where t.organisation_id = ${who.organisationId} and t.tags @> array[${tag}::text]),`
 }
 
 /** The rows that have a sort value, or those that have none, which come last in either order. */
@@ -111,8 +127,8 @@ function partOf(list: List, part: Part): SQL {
 }
 
 function piecesOf(list: List, part: Part): SQL[] {
-  const { who, statuses, channelId, sort } = list
-  const isWhole = !channelsGrantedTo(who) && !channelId
+  const { who, statuses, channelId, queueId, sort } = list
+  const isWhole = queueId !== undefined || (!channelsGrantedTo(who) && !channelId)
   const pieces = isWhole
     ? postStatuses.map((one) => organisationPiece(list, one, part))
     : (statuses ? postStatuses : [null]).flatMap((one) => piecesOfChannels(list, one, part))
@@ -136,11 +152,22 @@ function allOf(pieces: SQL[]): SQL {
   return sql.join(pieces, sql` union all `)
 }
 
-// Of the whole organisation. `p` is the post.
+// Of the whole organisation, or of a queue. `p` is the post.
 function organisationPiece(list: List, status: PostStatus, part: Part): SQL {
   const of = { date: sql`p.date`, updatedAt: sql`p.updated_at`, id: sql`p.id`, status: sql`p.told` }
   return sql`(select ${value(list, of)} as at, p.id from posts p
-    where p.organisation_id = ${list.who.organisationId} and ${filters(list, of, part, status)} ${ordered(list, of)})`
+    where p.organisation_id = ${list.who.organisationId} ${ofQueue(list)} and ${filters(list, of, part, status)} ${ordered(list, of)})`
+}
+
+// A queue has an index in the order of the list. A token of some channels, and one channel, sift its posts.
+function ofQueue(list: List): SQL {
+  if (list.queueId === undefined) return sql``
+  return sql`and ${isInQueue(list.queueId)} and ${reachesPost(list.who)} ${onChannel(list)}`
+}
+
+function onChannel({ channelId }: List): SQL {
+  if (!channelId) return sql``
+  return sql`and not ${none(sql`channel_posts c where c.post_id = p.id and c.channel_id = ${channelId}`)}`
 }
 
 // Of some channels: a page of each, of which the list takes the first. Posts on one of them alone, or on others as well.
@@ -179,12 +206,12 @@ function ownDraftPiece(list: List, status: PostStatus | null, part: Part): SQL {
 
 // Posts that are being sent: the post's row does not have all of their status and last change.
 function movingPiece(list: List): SQL {
-  const { who, statuses, channelId, sort } = list
+  const { who, statuses, queueId, sort } = list
   const of = { date: sql`p.date`, updatedAt: sql`greatest(p.updated_at, m.at)`, id: sql`p.id`, status: sql`p.told` }
   const shown = sql`case when p.told = 'SCHEDULED' and m.is_sending then 'PUBLISHING' else p.told end`
   return sql`(select ${value(list, of)} as at, p.id from moving m, lateral (select o.* from posts o where o.id = m.id limit 1) p -- one by one
     where ${reachesPost(who)}
-      ${channelId ? sql`and not ${none(sql`channel_posts c where c.post_id = p.id and c.channel_id = ${channelId}`)}` : sql``}
+      ${onChannel(list)} ${queueId === undefined ? sql`` : sql`and ${isInQueue(queueId)}`}
       ${statuses ? sql`and ${shown} = any(${sql.param(statuses)}::text[])` : sql``}
       ${sort === 'date' ? sql`and p.told = 'SCHEDULED' and m.is_sending` : sql``}
       and ${filters(list, of, 'valued', null, true)} ${ordered(list, of)})`
@@ -198,12 +225,13 @@ function value({ sort }: List, of: Columns): SQL {
 
 /** What a row of a piece must be. `isMovingPiece`: it is under way; else the other piece has it where it is sorted by its change. */
 function filters(list: List, of: Columns, part: Part, status: PostStatus | null, isMovingPiece = false): SQL {
-  const { statuses, sort, order, after, from, to, updatedSince } = list
+  const { statuses, tag, sort, order, after, from, to, updatedSince } = list
   const at = value(list, of)
   const beyond = order === 'asc' ? sql`>` : sql`<`
   const all = [part === 'valued' ? sql`${at} is not null` : sql`${at} is null`]
   if (status) all.push(sql`${of.status} = ${sql.raw(`'${status}'`)}`)
   if (status && statuses) all.push(sql`${sql.raw(`'${status}'`)} = any(${sql.param(statuses)}::text[])`)
+  if (tag !== undefined) all.push(sql`${of.id} in (select t.id from tagged t)`)
   if (from || to)
     all.push(sql`${of.date} >= coalesce(${from?.toISOString() ?? null}::timestamptz, '-infinity')
       and ${of.date} < coalesce(${to?.toISOString() ?? null}::timestamptz, 'infinity')`)

@@ -16,6 +16,7 @@ export type Wanted = {
   channelIds: string[]
   mediaIds: string[]
   overrides: Override[]
+  tags: string[]
 }
 
 type ChannelFacts = { id: string; name: string; network: string; status: string; limits: ChannelLimits }
@@ -61,18 +62,21 @@ export function missingThings({ channelIds, mediaIds, overrides }: Wanted, { cha
   ]
 }
 
-/** What an edit does not change, and we do not check again. `onChannels`: the post goes out there after a reconnect. */
-export type Unchanged = { date: boolean; onChannels: string[] }
+/**
+ * What an edit does not change, and we do not check again. `onChannels`: the post goes out there after a reconnect.
+ * `published`: it is out there, and nothing more is sent.
+ */
+export type Unchanged = { date: boolean; onChannels: string[]; published: string[] }
 
 /** Everything that stops a post from being scheduled, on all channels at once. */
 export function validatePost(wanted: Wanted, facts: Facts, unchanged: Unchanged): KnownFault[] {
   return [
     ...missingThings(wanted, facts),
     ...(!unchanged.date && wanted.date ? dateFaults(wanted.date, facts.now) : []),
-    ...emptyFaults(wanted),
+    ...emptyFaults(wanted, unchanged.published),
     ...wanted.channelIds.flatMap((id, index) => {
       const channel = facts.channels.find((candidate) => candidate.id === id)
-      if (!channel) return []
+      if (!channel || unchanged.published.includes(id)) return []
       const on = `${channel.name} (${channel.network})`
       const part = partFor(wanted, id)
       return [
@@ -120,8 +124,9 @@ function dateFaults(date: Date, now: Date): KnownFault[] {
 }
 
 // Channels without their own text share the post's: report a missing text once, not for each of them.
-function emptyFaults(wanted: Wanted): KnownFault[] {
-  const faults = wanted.channelIds.flatMap((id) => {
+function emptyFaults(wanted: Wanted, published: string[]): KnownFault[] {
+  const going = wanted.channelIds.filter((id) => !published.includes(id))
+  const faults = going.flatMap((id) => {
     const part = partFor(wanted, id)
     const complaint = emptiness({ text: part.content, media: part.mediaIds })
     return complaint ? [faultOf(complaint, part)] : []

@@ -15,9 +15,11 @@ import { ById } from '../forms.ts'
 import type * as answers from './answers.ts'
 import { CreatePost, ListAttempts, PostById, Resolve, UpdatePost } from './forms.ts'
 import { CountPosts, countPosts, ListPosts, listPosts } from './list.ts'
+import { isUnsent, whyNoCancel } from './partly-published.ts'
 import { loadPostContext } from './post-checks.ts'
+import { placeFor } from './queueing.ts'
 import { readPost } from './rows.ts'
-import { createPost, isUnsent, nothing, problemsOf, requireVersion, updatePost, wantedIn, whyNot } from './write.ts'
+import { createPost, nothing, problemsOf, requireVersion, updatePost, wantedIn } from './write.ts'
 
 export const posts = router({
   create: needs('posts:write')
@@ -29,8 +31,9 @@ export const posts = router({
     .input(CreatePost)
     .mutation(async ({ ctx: { db, actor }, input }): Promise<{ valid: boolean; errors: KnownFault[] }> => {
       const wanted = wantedIn(input)
+      const place = await placeFor(db, actor, input)
       const facts = await loadPostContext(db, actor, wanted)
-      const errors = problemsOf(wanted, facts, { isDraft: input.type === 'draft', unchanged: nothing })
+      const errors = problemsOf(wanted, facts, { isDraft: input.type === 'draft', unchanged: nothing }, place?.faults)
       return { valid: errors.length === 0, errors }
     }),
 
@@ -65,7 +68,7 @@ export const posts = router({
           return
         }
         const cancellable = found.filter(({ state, maybeOut }) => isUnsent(state, maybeOut) || state === 'failed')
-        if (cancellable.length === 0) throw new Failure(whyNot(post))
+        if (cancellable.length === 0) throw new Failure(whyNoCancel(post))
         await cancel(tx, cancellable)
         await emit(tx, organisationId, [id])
       }),

@@ -5,7 +5,7 @@ import { deliveries } from '../../db/schema/ledger.ts'
 import { postMedia } from '../../db/schema/media.ts'
 import { emitNewPost } from '../../jobs/ledger/events.ts'
 import { type Override, type Post, type PostRow, postColumns, postView, showPost } from '../../jobs/ledger/post-view.ts'
-import { cancel, type Found, reschedule } from '../../jobs/ledger/user-actions.ts'
+import { cancel, type Found, reschedule, sendAgain } from '../../jobs/ledger/user-actions.ts'
 import { wakingAtDue } from '../../jobs/ledger/wake-ups.ts'
 import type { Networks } from '../../jobs/networks/registry.ts'
 import type { Actor } from '../access/credentials.ts'
@@ -25,23 +25,30 @@ export async function readPost(tx: Tx, who: Viewer, id: string): Promise<Post> {
   return showPost(row)
 }
 
-type NewPost = { postId?: string | undefined; type: Post['type']; wanted: Wanted; channels: Facts['channels'] }
+type NewPost = {
+  postId?: string | undefined
+  type: Post['type']
+  wanted: Wanted
+  channels: Facts['channels']
+  queueId: string | null // whose time its date is
+}
 
 /**
  * Create a post with its media, a delivery for each channel in the given order, the wake-ups of scheduled deliveries,
  * and the webhook events, all in one statement. Returns it as callers see it. `channels` has at least the wanted ones.
  */
 export function makePost(tx: Tx, networks: Networks, actor: Actor, post: NewPost): Promise<Post> {
-  const { postId = uuidv7(), type, wanted, channels } = post
-  const { content, date, mediaIds } = wanted
+  const { postId = uuidv7(), type, wanted, channels, queueId } = post
+  const { content, date, mediaIds, tags } = wanted
   const { organisationId } = actor
   const state = type === 'draft' ? 'draft' : 'scheduled'
   const made = insertion(networks, { organisationId, postId, ...wanted, channels, state, dueAt: date })
   const making = sql`
     post as (
-      insert into posts (id, organisation_id, type, date, content, told, created_by_kind, created_by_id, created_by_name)
-      values (${postId}, ${organisationId}, ${type}, ${isoOf(date)}, ${content}, ${state.toUpperCase()},
-        ${actor.kind}, ${actor.id}, ${actor.name})
+      insert into posts (id, organisation_id, type, date, content, tags, told, created_by_kind, created_by_id, created_by_name,
+        queue_id, queue_date)
+      values (${postId}, ${organisationId}, ${type}, ${isoOf(date)}, ${content}, ${sql.param(tags)}::text[], ${state.toUpperCase()},
+        ${actor.kind}, ${actor.id}, ${actor.name}, ${queueId}, ${queueId && isoOf(date)})
       returning *
     ), media as (
       insert into post_media (organisation_id, post_id, media_id, position)
@@ -99,23 +106,28 @@ type DeliveryChange = {
   found: Found[]
   channels: Facts['channels']
   keepsDueTime: boolean
+  now: Date // of the database
 }
 
 /**
  * Change a post's deliveries to those wanted: remove the channels left out, add the new ones, and give the others the new
- * due time, unless `keepsDueTime`.
+ * due time, unless `keepsDueTime`. Failed ones are sent again: at the new due time, or at once. Published ones stay as they are.
  */
 export async function changeDeliveries(tx: Tx, networks: Networks, change: DeliveryChange): Promise<void> {
-  const { organisationId, postId, type, wanted, found, channels, keepsDueTime } = change
+  const { organisationId, postId, type, wanted, found, channels, keepsDueTime, now } = change
   const to = { state: type === 'draft' ? 'draft' : 'scheduled', dueAt: wanted.date } as const
+  // The time of a post that failed or waits is in the past: an added delivery would count as too late.
+  const added = { ...to, dueAt: type !== 'draft' && wanted.date && wanted.date < now ? now : wanted.date }
   const leaving = found.filter(
     ({ channelId, state }) => !wanted.channelIds.includes(channelId) && state !== 'cancelled',
   )
   const staying = found.filter(({ channelId }) => wanted.channelIds.includes(channelId))
   await removeDeliveries(tx, change, leaving)
-  const named = (isBack: boolean) => staying.filter(({ state }) => (state === 'cancelled') === isBack)
-  await reschedule(tx, named(false), keepsDueTime ? { state: to.state } : to)
-  await reschedule(tx, named(true), to)
+  const unsent = staying.filter(({ state }) => !['cancelled', 'failed', 'published'].includes(state))
+  const inState = (wanted: Found['state']) => staying.filter(({ state }) => state === wanted)
+  await reschedule(tx, unsent, keepsDueTime ? { state: to.state } : to)
+  await reschedule(tx, inState('cancelled'), added)
+  await sendAgain(tx, inState('failed'), keepsDueTime ? null : wanted.date)
   const channelIds = wanted.channelIds.filter((id) => !found.some(({ channelId }) => channelId === id))
   if (channelIds.length > 0) {
     const made = insertion(networks, {
@@ -124,7 +136,7 @@ export async function changeDeliveries(tx: Tx, networks: Networks, change: Deliv
       channelIds,
       channels,
       overrides: wanted.overrides,
-      ...to,
+      ...added,
     })
     await tx.execute(sql`with made as ${made}, ${wakingAtDue(sql`made`)} select from woken`)
   }
@@ -152,7 +164,7 @@ async function removeDeliveries(
   )
 }
 
-/** Give a post's deliveries the order of their channels, and their own text and media. */
+/** Give a post's deliveries the order of their channels, and their own text and media, unless they are published. */
 async function arrange(
   tx: Tx,
   organisationId: string,
@@ -160,7 +172,9 @@ async function arrange(
   { channelIds, overrides }: Wanted,
 ): Promise<void> {
   await tx.execute(sql`
-    update deliveries d set position = named.place, content = o.content, media_ids = o."mediaIds"
+    update deliveries d set position = named.place,
+      content = case when d.state = 'published' then d.content else o.content end,
+      media_ids = case when d.state = 'published' then d.media_ids else o."mediaIds" end
     from unnest(${sql.param(channelIds)}::uuid[]) with ordinality as named (channel_id, place)
     left join json_to_recordset(${JSON.stringify(overrides)}::json) as o ("channelId" uuid, content text, "mediaIds" uuid[])
       on o."channelId" = named.channel_id

@@ -1,5 +1,8 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { v5 as uuidv5 } from 'uuid'
+import type { z } from 'zod'
 import { sqlStateOf, type Tx } from '../../db/client.ts'
+import { memberships } from '../../db/schema/accounts.ts'
 import { workingCopies as copies } from '../../db/schema/posts.ts'
 import type { Post } from '../../jobs/ledger/post-view.ts'
 import type { MemberActor } from '../access/credentials.ts'
@@ -40,12 +43,14 @@ export const workingCopies = router({
   }),
 
   /** Whether a post with this id exists: the copy was sent. */
-  isSent: reader.input(ById).query(({ ctx: { db, actor }, input: { id } }) => exists(db, actor, id)),
+  isSent: reader.input(ById).query(async ({ ctx: { db, actor }, input: { id } }) => {
+    return (await sentAs(db, actor, id)) === id
+  }),
 
   /** The member's newest copies of posts that do not exist yet: how each begins. */
   list: reader.query(async ({ ctx: { db, actor } }): Promise<{ id: string; begin: string; updatedAt: string }[]> => {
     const rows = await db
-      .select({ id: copies.id, begin: sql<string>`left(${copies.content}, 80)`, updatedAt: copies.updatedAt })
+      .select({ id: copies.id, begin: sql<string>`left(${anyText}, 80)`, updatedAt: copies.updatedAt })
       .from(copies)
       .where(and(isTheirs(actor), eq(copies.isNew, true), isUnsent, hasContent))
       .orderBy(sql`${copies.updatedAt} desc, ${copies.id} desc`)
@@ -55,22 +60,24 @@ export const workingCopies = router({
 
   /**
    * Save what was typed. Returns the new revision, or null if another tab has saved since `revision`: nothing is
-   * overwritten. Throws `post_exists` if the new post was already sent, and `not_found` if there is no post to change.
+   * overwritten. Throws `post_exists` if the new post was already sent, `not_found` if there is no post to change, and
+   * `unprocessable` if the member has too many new posts that are not sent. A copy that is there can always be saved.
    */
   save: writer.input(SaveCopy).mutation(async ({ ctx: { db, actor }, input }): Promise<number | null> => {
-    const { id, isNew, postVersion, revision, ...typed } = input
-    if (isNew && (await exists(db, actor, id))) throw new Failure('post_exists')
+    const { id, isNew } = input
+    if (isNew && (await sentAs(db, actor, id))) throw new Failure('post_exists')
     if (!isNew) await readPost(db, actor, id)
-    const [saved] = await db
-      .insert(copies)
-      .values({ ...owned(actor), ...typed, id, isNew, postVersion, revision: 1 })
-      .onConflictDoUpdate({
-        target: [copies.accountId, copies.id],
-        set: { ...typed, revision: sql`${copies.revision} + 1`, updatedAt: sql`now()` },
-        setWhere: sql`${copies.revision} = ${revision} and ${isTheirs(actor)}`,
-      })
-      .returning({ revision: copies.revision })
-    return saved?.revision ?? null
+    if (!isNew || (await isKept(db, actor, id))) return put(db, actor, input)
+    return db.transaction(async (tx) => {
+      await makeRoom(tx, actor)
+      return put(tx, actor, input)
+    })
+  }),
+
+  /** The channels of the last new post that the member sent from the composer. Some may be gone. */
+  lastChannels: reader.query(async ({ ctx: { db, actor } }): Promise<string[]> => {
+    const [row] = await db.select({ ids: memberships.lastChannelIds }).from(memberships).where(isMembership(actor))
+    return row?.ids ?? []
   }),
 
   discard: writer.input(ById).mutation(async ({ ctx: { db, actor }, input: { id } }) => {
@@ -80,15 +87,18 @@ export const workingCopies = router({
   /** Create the post that the copy `id` becomes. Pressed twice, it creates one post and returns it both times. */
   create: writer.input(SubmitCopy).mutation(async ({ ctx, input: { id, post } }): Promise<Post> => {
     const { db, actor } = ctx
-    if (await exists(db, actor, id)) return readPost(db, actor, id)
+    const sent = await sentAs(db, actor, id)
+    if (sent) return readPost(db, actor, sent)
     try {
       return await db.transaction(async (tx) => {
         await remove(tx, actor, id)
-        return createPost(tx, ctx, post, id)
+        const made = await createPost(tx, ctx, post, await freeId(tx, actor, id))
+        await tx.update(memberships).set({ lastChannelIds: made.channelIds }).where(isMembership(actor))
+        return made
       })
     } catch (error) {
       if (sqlStateOf(error) !== UniqueViolation) throw error
-      return readPost(db, actor, id) // the other press was first
+      return readPost(db, actor, (await sentAs(db, actor, id)) ?? id) // the other press was first
     }
   }),
 
@@ -104,6 +114,40 @@ export const workingCopies = router({
 
 const UniqueViolation = '23505'
 
+const NewAtMost = 100 // of about 1 MB, which is as much as a form can have
+
+/** Throws `unprocessable` if the member has too many copies of new posts. Those that no page lists go after a day. */
+async function makeRoom(tx: Tx, actor: MemberActor): Promise<void> {
+  await tx.select({ lock: sql`1` }).from(memberships).where(isMembership(actor)).for('no key update')
+  const theirNew = and(isTheirs(actor), eq(copies.isNew, true), isUnsent)
+  if ((await tx.$count(copies, theirNew)) < NewAtMost) return
+  await tx
+    .delete(copies)
+    .where(and(theirNew, sql`not ${hasContent} and ${copies.updatedAt} < now() - interval '1 day'`))
+  if ((await tx.$count(copies, theirNew)) < NewAtMost) return
+  throw new Failure('unprocessable', { errors: [tooMany] })
+}
+
+const tooMany = {
+  path: '',
+  code: 'too_many_copies' as const,
+  message: `You have ${NewAtMost} unfinished posts. Send or discard one of them on the page New post first.`,
+}
+
+async function put(tx: Tx, actor: MemberActor, copy: z.output<typeof SaveCopy>): Promise<number | null> {
+  const { id, isNew, postVersion, revision, ...typed } = copy
+  const [saved] = await tx
+    .insert(copies)
+    .values({ ...owned(actor), ...typed, id, isNew, postVersion, revision: 1 })
+    .onConflictDoUpdate({
+      target: [copies.accountId, copies.id],
+      set: { ...typed, revision: sql`${copies.revision} + 1`, updatedAt: sql`now()` },
+      setWhere: sql`${copies.revision} = ${revision} and ${isTheirs(actor)}`,
+    })
+    .returning({ revision: copies.revision })
+  return saved?.revision ?? null
+}
+
 function owned({ id, organisationId }: MemberActor) {
   return { accountId: id, organisationId }
 }
@@ -112,14 +156,42 @@ function isTheirs({ id, organisationId }: MemberActor): SQL | undefined {
   return and(eq(copies.accountId, id), eq(copies.organisationId, organisationId))
 }
 
+function isMembership({ id, organisationId }: MemberActor): SQL | undefined {
+  return and(eq(memberships.accountId, id), eq(memberships.organisationId, organisationId))
+}
+
 // A save that was on its way while the post was created leaves a copy that nobody needs (jobs/sweep/rows.ts).
-const isUnsent = sql`not exists (select from posts p where p.id = ${copies.id})`
+const isUnsent = sql`not exists (
+  select from posts p where p.id = ${copies.id} and p.organisation_id = ${copies.organisationId})`
 
-const hasContent = sql`(${copies.content} <> '' or ${copies.mediaIds} <> '{}')`
+const hasContent = sql`(${copies.content} <> '' or ${copies.mediaIds} <> '{}' or ${copies.overrides} <> '[]')`
 
-async function exists(tx: Tx, { organisationId }: MemberActor, id: string): Promise<boolean> {
-  const [row] = await tx.execute(sql`select from posts where id = ${id} and organisation_id = ${organisationId}`)
-  return row !== undefined
+// The text for all channels, else the first one that a channel has of its own.
+const anyText = sql`coalesce(nullif(${copies.content}, ''), jsonb_path_query_first(${copies.overrides}, '$[*].content') #>> '{}', '')`
+
+/** The id of the post that the copy has become, or null. */
+async function sentAs(tx: Tx, { organisationId }: MemberActor, id: string): Promise<string | null> {
+  const ids = [id, otherId(organisationId, id)]
+  const [row] = await tx.execute<{ id: string }>(sql`
+    select id from posts where id = any(${sql.param(ids)}::uuid[]) and organisation_id = ${organisationId}`)
+  return row?.id ?? null
+}
+
+/** The copy's id, or another one if a post of another organisation has it. */
+async function freeId(tx: Tx, { organisationId }: MemberActor, id: string): Promise<string> {
+  const isTaken = sql`id = ${id} and organisation_id <> ${organisationId}`
+  const [taken] = await tx.execute(sql`select from posts where ${isTaken}`)
+  return taken ? otherId(organisationId, id) : id
+}
+
+// Always the same, so that a second press finds the post.
+function otherId(organisationId: string, id: string): string {
+  return uuidv5(id, organisationId)
+}
+
+// In any organisation: a copy's id is free once for an account.
+async function isKept(tx: Tx, { id: accountId }: MemberActor, id: string): Promise<boolean> {
+  return (await tx.$count(copies, and(eq(copies.accountId, accountId), eq(copies.id, id)))) > 0
 }
 
 async function remove(tx: Tx, actor: MemberActor, id: string): Promise<void> {

@@ -84,6 +84,7 @@ const tags: [string, string][] = [
   ['me', 'Who is calling.'],
   ['channels', 'Connected accounts that you publish to.'],
   ['posts', 'Posts and their deliveries.'],
+  ['queues', 'Weekly times that posts take, one post a time.'],
   ['media', 'Images and videos for posts.'],
   ['webhooks', 'Send events to your server.'],
   ['openapi.json', 'This document.'],

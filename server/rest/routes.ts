@@ -6,9 +6,10 @@ import { Media } from '../media/answers.ts'
 import { Attempt, Post, Validation } from '../posts/answers.ts'
 import { Webhook, WebhookDelivery, WebhookWithSecret } from '../webhooks/answers.ts'
 import type { Route } from './endpoint.ts'
+import { queueRoutes } from './queue-routes.ts'
 
 const InTheWay: ApiFailureCode[] = ['post_already_publishing', 'post_already_published', 'post_already_cancelled']
-const OfEdits: ApiFailureCode[] = [...InTheWay, 'post_failed', 'post_needs_review']
+const OfChanges: ApiFailureCode[] = [...InTheWay, 'post_needs_review']
 
 /** The public API: the requests are served by rest.ts and documented by openapi.ts from this one table. */
 export const routes: Route[] = [
@@ -41,7 +42,7 @@ export const routes: Route[] = [
     idempotent: true,
     location: '/posts/',
     refusals: ['unprocessable'],
-    about: 'Create a post: scheduled, published now, or a draft',
+    about: 'Create a post: scheduled, in a queue, published now, or a draft',
     example: {
       type: 'schedule',
       date: '2026-12-24T18:00:00.000Z',
@@ -79,9 +80,9 @@ export const routes: Route[] = [
     body: 'json',
     takes: 'PostChanges',
     ifMatch: true,
-    refusals: [...OfEdits, 'unprocessable'],
+    refusals: [...OfChanges, 'unprocessable'],
     about:
-      "Change a post that isn't published on any channel yet. Fields that you leave out stay. Lists replace the old lists",
+      'Change a post and send it where it is not published yet. Failed deliveries are sent again. Channels that published it keep their text and media. Fields that you leave out stay. Lists replace the old lists',
     example: { content: 'Happy new year!', date: '2026-12-31T23:00:00.000Z' },
   },
   {
@@ -90,7 +91,7 @@ export const routes: Route[] = [
     status: 204,
     does: 'posts.cancel',
     ifMatch: true,
-    refusals: [...InTheWay, 'post_needs_review'],
+    refusals: OfChanges,
     about:
       "Cancel everything of a post that isn't published yet. A draft is deleted. You can still read any other post",
   },
@@ -128,6 +129,7 @@ export const routes: Route[] = [
     query: true,
     about: 'List all attempts to send a post on all channels, oldest first',
   },
+  ...queueRoutes,
   {
     method: 'post',
     path: '/media',

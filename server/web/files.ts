@@ -103,10 +103,14 @@ export async function takeFile(
     if (!member)
       throw new Failure('unauthenticated', { detail: 'You are signed out. Sign in in another tab, and try again.' })
     requireScope(member, 'media:write') // before anything is received
+    requireMeantOrganisation(member, req)
+    const gone = untilGone(req, res)
     await using upload = beginUpload(installation, member.organisationId)
     await using file = await receiveFile(installation.files, req, UploadPace, upload.reserve)
     const context = { ...installation, actor: member, log: req.log, address: addressOf(req), idempotency: null, upload }
-    const media = await apiFor(context).media.create({ alt: '', ...(file.value as { path: string }) })
+    const api = apiFor(context)
+    const media = await api.media.create({ alt: '', ...(file.value as { path: string }) })
+    if (gone.aborted) await api.media.remove({ id: media.id }) // cancelled: no page has its id
     res.json({ media })
   } catch (error) {
     const { status, detail, retryAfterSeconds } = problemFrom(error)
@@ -115,4 +119,12 @@ export async function takeFile(
     if (!req.complete) discardRest(req)
     res.status(status).json({ problem: detail })
   }
+}
+
+// Another tab may have switched the organisation: the file would be kept where its post is not (formOf in app/api.ts).
+function requireMeantOrganisation({ organisationId }: MemberActor, req: express.Request): void {
+  const meant = req.get('For-Organisation')
+  if (meant === undefined || meant === organisationId) return
+  const detail = 'You switched to another organisation in another tab. Switch back, then try again.'
+  throw new Failure('stale_version', { detail })
 }

@@ -4,6 +4,7 @@ import { type MemberActor, memberOf } from '../access/credentials.ts'
 import type { Installation } from '../access/trpc.ts'
 import { openGuides } from '../guides/guides.ts'
 import { addressOf } from '../http/client-address.ts'
+import { untilGone } from '../http/leaving.ts'
 import { FormPace, PicturePace } from '../http/request-body.ts'
 import { noteCaller } from '../http/request-log.ts'
 import { stateOf } from '../http/request-state.ts'
@@ -70,7 +71,7 @@ async function page(
 
 // Only a signed-in person may send large forms. These pages send anybody else to the sign-in.
 async function boundsOf(installation: Installation, req: express.Request, res: express.Response): Promise<FormBounds> {
-  const [, page] = /^\/(posts|settings\/developers\/apps)(\/[^/]+)?\/?$/i.exec(req.path) ?? []
+  const [, page = ''] = /^\/(posts|settings\/developers\/apps)(\/[^/]+)?\/?$/i.exec(req.path) ?? []
   if (!page || !(await memberIn(installation, req, res))) return { bytes: FormBytes, pace: FormPace, temporary: null }
   if (page.toLowerCase() === 'posts') return { bytes: PostBytes, pace: FormPace, temporary: null }
   return { bytes: PictureBytes, pace: PicturePace, temporary: () => installation.files.temporary() }
@@ -97,7 +98,8 @@ async function loadContext(
   const { env } = installation
   const member = await memberIn(installation, req, res)
   const device = sessionCookie(env.appUrl).readDevice(req.headers.cookie ?? '')
-  const context = { ...installation, actor: member, log: req.log, address: addressOf(req), device, idempotency: null }
+  const caller = { address: addressOf(req), device, untilGone: () => untilGone(req, res) }
+  const context = { ...installation, ...caller, actor: member, log: req.log, idempotency: null }
   return {
     api: apiFor(context),
     member,

@@ -35,3 +35,10 @@ async function onServer(server: string, statement: string): Promise<void> {
   await db.execute(sql.raw(statement))
   await end()
 }
+
+/** Whether a statement of this database waits for a lock. */
+export async function someoneWaits(db: Db): Promise<boolean> {
+  const waiting = await db.execute(sql`
+    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+  return waiting.length > 0
+}

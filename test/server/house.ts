@@ -1,12 +1,14 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { eq, sql } from 'drizzle-orm'
+import { and, eq, isNotNull, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { accounts } from '../../db/schema/accounts.ts'
 import { connectFlows } from '../../db/schema/channels.ts'
 import { deliveries } from '../../db/schema/ledger.ts'
 import { media } from '../../db/schema/media.ts'
 import { accessTokens, apps, grants } from '../../db/schema/oauth.ts'
+import { posts } from '../../db/schema/posts.ts'
+import { queueChannels, queues } from '../../db/schema/queues.ts'
 import { webhooks } from '../../db/schema/webhooks.ts'
 import { emitTestEvent } from '../../jobs/ledger/events.ts'
 import type { Actor } from '../../server/access/credentials.ts'
@@ -69,6 +71,7 @@ export async function newThings(w: Web, { organisationId, accountId, member, pic
     ...{ organisationId, accountId, network: 'feed', stateHash: digest(state), sealed: new Uint8Array() },
     expiresAt: dueAt,
   })
+  const { queueId, queuedId } = await aQueue(w, { organisationId, channelId })
   const [app] = await w.db
     .insert(apps)
     .values({ organisationId, clientId: uuidv7(), name: 'app', redirectUris: ['https://app.example/back'] })
@@ -76,14 +79,25 @@ export async function newThings(w: Web, { organisationId, accountId, member, pic
   const appId = app!.id
   const { grantId, token } = await aToken(w, organisationId, appId)
   const { webhookId, hookDeliveryId } = await aWebhook(w, { organisationId, appId, grantId })
-  const beside = { email: member.email, path: picture, deliveryId, webhookId, hookDeliveryId, token }
-  return { organisationId, channelId, postId: delivery!.postId, mediaId: file!.id, keyId, state, appId, ...beside }
+  const beside = { email: member.email, path: picture, deliveryId, webhookId, hookDeliveryId, token, queueId, queuedId }
+  const own = { ownQueueId: queueId, ownQueuedId: queuedId } // for a case that is about another id
+  return {
+    organisationId,
+    channelId,
+    postId: delivery!.postId,
+    mediaId: file!.id,
+    keyId,
+    state,
+    appId,
+    ...beside,
+    ...own,
+  }
 }
 
 /** Those of them that name something of one organisation. */
 export const idNames = [
   ...(['organisationId', 'channelId', 'postId', 'mediaId', 'keyId', 'state', 'appId'] as const),
-  ...(['webhookId', 'hookDeliveryId'] as const),
+  ...(['webhookId', 'hookDeliveryId', 'queueId', 'queuedId'] as const),
 ] as const
 
 /** All that an organisation has, to see that nobody touched it. */
@@ -107,8 +121,28 @@ export async function belongingsOf(w: Web, { organisationId }: House): Promise<s
     'grants',
     'webhooks',
     'webhook_deliveries',
+    'queues',
+    'queue_channels',
   ]
   return JSON.stringify(await Promise.all(tables.map(rows)))
+}
+
+// The only one of its organisation, with a post that waits in it: there is an end to how many it may have.
+async function aQueue({ db }: Web, { organisationId, channelId }: { organisationId: string; channelId: string }) {
+  const isQueued = and(eq(posts.organisationId, organisationId), isNotNull(posts.queueId))
+  await db.update(posts).set({ queueId: null, queueDate: null }).where(isQueued)
+  await db.delete(queues).where(eq(queues.organisationId, organisationId))
+  const times = [{ weekday: 5, time: '17:30' }]
+  const row = { organisationId, name: 'Main', isDefault: true, timeZone: 'UTC', times }
+  const [queue] = await db.insert(queues).values(row).returning()
+  const queueId = queue!.id
+  await db.insert(queueChannels).values({ organisationId, queueId, channelId, position: 0 })
+  const queueDate = new Date(Date.now() + 30 * 86_400_000)
+  const deliveryId = await aDelivery(db, { organisationId, channelId, dueAt: queueDate })
+  const [delivery] = await db.select().from(deliveries).where(eq(deliveries.id, deliveryId))
+  const queuedId = delivery!.postId
+  await db.update(posts).set({ queueId, queueDate }).where(eq(posts.id, queuedId))
+  return { queueId, queuedId }
 }
 
 async function aToken({ db }: Web, organisationId: string, appId: string) {

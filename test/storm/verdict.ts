@@ -15,6 +15,8 @@ type Row = {
   state: string
   evidence: string | null
   remoteId: string | null
+  text: string
+  isAlone: boolean // the only delivery of its post
 }
 type Seen = { received: Received[]; posts: Shown[]; fates: Map<Received, Fate> }
 
@@ -23,8 +25,10 @@ export const ClockMs = 5 // the database's clock and ours are read by different 
 /** What is broken, in words; nothing when all holds. */
 export async function verdict(db: Db, told: Told, seen: Seen): Promise<string[]> {
   const rows = await db.execute<Row>(sql`
-    select id, publish_key as key, organisation_id as "organisationId", channel_id as "channelId", state, evidence, remote_id as "remoteId"
-    from deliveries order by id`)
+    select d.id, d.publish_key as key, d.organisation_id as "organisationId", d.channel_id as "channelId", d.state, d.evidence,
+      d.remote_id as "remoteId", coalesce(d.content, p.content) as text,
+      not exists (select from deliveries o where o.post_id = d.post_id and o.id <> d.id) as "isAlone"
+    from deliveries d join posts p on p.id = d.post_id order by d.id`)
   const ledger = (await checkInvariants(db)).filter(({ broken }) => broken > 0)
   const byKey = Map.groupBy(seen.received, ({ key }) => key)
   return [
@@ -36,7 +40,7 @@ export async function verdict(db: Db, told: Told, seen: Seen): Promise<string[]>
 }
 
 function ofDelivery(row: Row, { posts, askedAgain }: Told, { posts: shown, fates }: Seen, sends: Received[]): string[] {
-  const { id, key, state, evidence, remoteId } = row
+  const { id, key, state, evidence, remoteId, text, isAlone } = row
   const there = shown.filter((one) => one.key === key)
   const asked = askedAgain.get(key) ?? 0
   const maybe = sends.filter((one) => !fates.get(one)!.isDenied)
@@ -54,7 +58,9 @@ function ofDelivery(row: Row, { posts, askedAgain }: Told, { posts: shown, fates
     ...(kind === 'keyed' && asked === 0 && new Set(maybe.map(({ text }) => text)).size > 1
       ? [`I2 other bytes under one key: ${id}`]
       : []),
-    ...(old && asked === 0 ? [`I3 ${old.text} is there, though an edit of it succeeded: ${id}`] : []),
+    ...(old && isAlone && asked === 0 ? [`I3 ${old.text} is there, though an edit of it succeeded: ${id}`] : []),
+    // An edit of a partly published post leaves what is out: the ledger then keeps that text for this channel.
+    ...(old && old.text !== text && asked === 0 ? [`I3 ${old.text} is there, and the ledger has ${text}: ${id}`] : []),
     ...(state !== 'published' && asked === 0 && there.length > 0 ? [`I6 called ${state} and is there: ${id}`] : []),
     ...((evidence === 'answered' || evidence === 'found') && !there.some((one) => one.id === remoteId)
       ? [`I6 ${evidence} and not there: ${id}`]

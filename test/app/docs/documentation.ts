@@ -1,7 +1,18 @@
 import { routes } from '../../../server/rest/routes.ts'
 
 const groups = [...new Set(routes.map(({ path }) => path.split('/')[1]!))]
-const pages = ['authentication', 'posts', 'channels', 'media', 'webhooks', 'oauth', 'errors', 'limits', 'reference']
+const pages = [
+  'authentication',
+  'posts',
+  'queues',
+  'channels',
+  'media',
+  'webhooks',
+  'oauth',
+  'errors',
+  'limits',
+  'reference',
+]
 
 /** Every page of the documentation. */
 export const documentationPaths = [

@@ -10,6 +10,8 @@ import { afterRestore, markRestored } from '../../../jobs/ledger/restore.ts'
 import { atCommandLine } from '../../../server/access/audit.ts'
 import { goOnSending } from '../../../server/operations/pauses.ts'
 import { aChannel, aDelivery, anOrganisation } from '../../builders.ts'
+import { someoneWaits } from '../../postgres/database.ts'
+import { until } from '../../processes.ts'
 import { attemptsOf, deliveryOf, type World, world } from '../../world.ts'
 
 let w: World
@@ -107,6 +109,21 @@ test('list rows that were not written while the triggers were missing are writte
   expect(await listed()).toEqual(right)
   const rules = await w.db.transaction(checkInvariants)
   expect(rules.find(({ name }) => name === 'a channel lists its posts')).toMatchObject({ broken: 0 })
+})
+
+test('a text that is edited while sending is resumed after a restore is found by its new words', async () => {
+  const { postId } = await deliveryOf(w.db, await aRow({ attemptNo: 0 }, 3_600_000))
+  const search = async () => [...(await w.db.execute(sql`select texts from post_search where post_id = ${postId}`))]
+  await w.db.execute(sql`update post_search set texts = 'missed' where post_id = ${postId}`)
+  await restore()
+  const { resuming } = await w.db.transaction(async (tx) => {
+    await tx.execute(sql`update posts set content = 'New words' where id = ${postId}`)
+    const resuming = goOnSending({ db: w.db, networks: {} }, atCommandLine, { scope: 'all' })
+    await until(() => someoneWaits(w.db))
+    return { resuming }
+  })
+  await resuming
+  expect(await search()).toEqual([{ texts: 'new words' }])
 })
 
 test('a resume before a restore was noticed is refused, and the error says what to do first', async () => {

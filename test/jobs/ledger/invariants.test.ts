@@ -103,6 +103,25 @@ test('the lists of a post are compared with its deliveries', async () => {
     expect(await allBrokenBy(damage)).toEqual(Object.fromEntries(names.map((name) => [name, [id]])))
 })
 
+test('two posts of a queue at one time are named, unless one of them was cancelled or has left the queue', async () => {
+  const name = 'a time of a queue is one post’s'
+  const queueId = '01890000-0000-7000-8000-000000000000'
+  const posts = await w.db.execute<{ id: string }>(sql`
+    select post_id as id from deliveries where id in (${first}, ${last}) order by post_id`)
+  const [one, other] = posts.map(({ id }) => id)
+  const inOneQueue = [
+    sql`drop index posts_queue_time`,
+    sql`
+      insert into queues (id, organisation_id, name, is_default, time_zone, times)
+      values (${queueId}, ${w.organisationId}, 'x', true, 'UTC', '[]')`,
+    sql`update posts set queue_id = ${queueId}, date = '2030-01-01', queue_date = '2030-01-01' where id in (${one}, ${other})`,
+  ]
+  const named = async (...damage: SQL[]) => (await allBrokenBy(...inOneQueue, ...damage))[name]
+  expect(await named()).toEqual([one, other])
+  expect(await named(sql`update posts set told = 'CANCELLED' where id = ${one}`)).toBeUndefined()
+  expect(await named(sql`update posts set queue_date = '2030-01-02' where id = ${one}`)).toBeUndefined()
+})
+
 test('three deliveries of a channel may be uncertain, and a fourth breaks the rule', async () => {
   const { organisationId } = w
   const channel = await w.channel('keyed')

@@ -116,6 +116,18 @@ test('a file of a text that somebody has not sent yet stays', async () => {
   expect(await isThere(used.fileKey)).toBe(true)
 })
 
+test('a file that only one channel gets in a text that somebody has not sent yet stays', async () => {
+  const [used, unused] = [await aMedia(8), await aMedia(8)]
+  const overrides = [{ channelId: randomUUID() }, { channelId: randomUUID(), mediaIds: [randomUUID(), used.id] }]
+  const copy = { id: randomUUID(), isNew: true, revision: 1, content: '', channelIds: [], mediaIds: [], overrides }
+  await database.db.insert(workingCopies).values({ organisationId, accountId, ...copy, alts: {}, date: '', time: '' })
+
+  await sweepAll()
+
+  expect([await rowsOf(used.id), await isThere(used.fileKey)]).toEqual([1, true])
+  expect(await rowsOf(unused.id)).toBe(0)
+})
+
 test('a file stays while another row uses it', async () => {
   const old = await aMedia(8)
   const used = await aMedia(8, old)

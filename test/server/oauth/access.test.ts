@@ -104,6 +104,27 @@ test('it sees, lists, changes and cancels a post only when every channel of it i
   expect((await call(some, 'DELETE', `/posts/${within}`)).status).toBe(204)
 })
 
+test('it takes times of a queue for its channels, sees only these channels of it, and changes no queue', async () => {
+  const times = [{ weekday: 5, time: '17:30' }]
+  const queue = { name: 'Main', timeZone: 'UTC', times, channelIds: channels }
+  const { json: made } = await call(all, 'POST', '/queues', { json: queue })
+  const queued = (channelIds: string[]) => ({ type: 'queue', content: 'hello', channelIds })
+  const taken = await call(some, 'POST', '/posts', { json: queued([channels[1]!]) })
+  expect([taken.status, taken.json.queueId]).toEqual([201, made.id])
+  const refused = await call(some, 'POST', '/posts', { json: queued([channels[1]!, channels[2]!]) })
+  expect(faultsOf(refused)).toEqual(['channelIds[1] channel_not_found'])
+  expect((await call(some, 'GET', `/queues/${made.id}`)).json.channelIds).toEqual(channels.slice(0, 2))
+  expect((await call(some, 'GET', '/queues')).json.data).toHaveLength(1)
+  expect((await call(some, 'GET', `/queues/${made.id}/next?limit=1`)).json.dates).toHaveLength(1)
+  for (const [method, path, json] of [
+    ['POST', '/queues', queue],
+    ['PATCH', `/queues/${made.id}`, { paused: true }],
+    ['DELETE', `/queues/${made.id}`, undefined],
+  ] as const)
+    expectProblem(await call(some, method, path, { json }), 403, 'all_channels_required')
+  expect((await call(all, 'DELETE', `/queues/${made.id}`)).status).toBe(204)
+})
+
 test('no procedure changes, resends, resolves or explains a post beyond the grant', async () => {
   const id = await make(all, post([channels[2]!]))
   const { actor: holder } = (await credentialHolder(f.db, some))!

@@ -89,9 +89,52 @@ describe('PATCH /posts/{id}', () => {
     expect(faultsOf(undone)).toEqual(['type type_cannot_change'])
   })
 
+  test('makes a post of type now a scheduled one when it gets another date, and not with the date that it has', async () => {
+    const json = { type: 'now', content: 'hello', channelIds: [w.channelId] }
+    const { id, date } = (await w.call('POST', '/posts', { json })).json
+    expect((await patch(id, { content: 'changed', date })).json).toMatchObject({ type: 'now', date })
+    const later = inMinutes(60)
+    expect((await patch(id, { date: later })).json).toMatchObject({
+      type: 'schedule',
+      status: 'SCHEDULED',
+      date: later,
+    })
+    const [delivery] = await w.db.select().from(deliveries).where(eq(deliveries.postId, id))
+    expect(delivery!.dueAt!.toISOString()).toBe(later)
+    expect((await patch(id, { content: 'again' })).json).toMatchObject({ type: 'schedule', date: later })
+  })
+
+  test('refuses another date beside the type now, of a draft and of a post of type now', async () => {
+    const body = { content: 'hello', channelIds: [w.channelId] }
+    for (const type of ['draft', 'now']) {
+      const { id, date } = (await w.call('POST', '/posts', { json: { ...body, type } })).json
+      const answer = await patch(id, { type: 'now', date: inMinutes(60) })
+      expect([type, answer.status, faultsOf(answer)]).toEqual([type, 422, ['date date_not_allowed']])
+      expect((await w.call('GET', `/posts/${id}`)).json).toMatchObject({ type, date, version: 1 })
+      expect((await patch(id, { type: 'now', date })).json).toMatchObject({ type: 'now', status: 'SCHEDULED' })
+    }
+  })
+
+  test('refuses to take the date from a post of type now', async () => {
+    const { id } = (await w.call('POST', '/posts', { json: { type: 'now', content: 'x', channelIds: [w.channelId] } }))
+      .json
+    const answer = await patch(id, { date: null })
+    expect([answer.status, faultsOf(answer)]).toEqual([422, ['date required']])
+  })
+
+  test('makes a failed post of type now a scheduled one when it gets a date, also while its channel needs a reconnect', async () => {
+    const other = await w.channel()
+    const json = { type: 'now', content: 'hello', channelIds: [w.channelId, other] }
+    const { id } = (await w.call('POST', '/posts', { json })).json
+    await force(id, 'failed')
+    await force(id, 'held', other)
+    await w.db.update(channels).set({ status: 'needs_reconnect' }).where(eq(channels.id, other))
+    const date = inMinutes(30)
+    expect((await patch(id, { date })).json).toMatchObject({ type: 'schedule', date })
+  })
+
   test.each([
     ['published', 'post_already_published'],
-    ['failed', 'post_failed'],
     ['needs_review', 'post_needs_review'],
     ['cancelled', 'post_already_cancelled'],
   ] as const)('of a post that is %s is 409 %s', async (state, code) => {

@@ -19,6 +19,7 @@ const HourMs = 3_600_000
 
 let w: Web
 let channelIds: string[]
+let queueId: string
 let all: Post[]
 let everything: Actor
 let appId: string
@@ -34,6 +35,7 @@ beforeAll(async () => {
     count: Posts,
     channelCount: Channels,
   }))
+  queueId = await queueOfSome()
   const actor = { organisationId: w.organisationId, name: 'x', scopes: ['posts:read'] }
   everything = { ...actor, kind: 'api_key', id: w.organisationId } as Actor
   ofOneChannel = { ...actor, kind: 'app', id: appId, channelIds: [channelIds[3]!] } as Actor
@@ -47,6 +49,18 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => w.end())
 
+/** A quarter of the posts get a queue. */
+async function queueOfSome(): Promise<string> {
+  const [queue] = await w.db.execute<{ id: string }>(sql`
+    insert into queues (id, organisation_id, name, is_default, time_zone, times)
+    values (gen_random_uuid(), ${w.organisationId}, 'Main', true, 'UTC', '[]') returning id`)
+  await w.db.execute(sql`
+    update posts set queue_id = ${queue!.id}, queue_date = date
+    where organisation_id = ${w.organisationId} and extract(hour from date)::int % 4 = 0`)
+  await w.db.execute(sql`vacuum analyze posts`)
+  return queue!.id
+}
+
 type Asked = Parameters<typeof ListPosts.parse>[0] & Record<string, unknown>
 
 const list = (who: Actor, asked: Asked, db: Tx = w.db) => listPosts(db, who, ListPosts.parse(asked))
@@ -58,7 +72,7 @@ test('all its posts are listed, each once', () => {
 
 /** What a list must show, by hand. */
 function expected(who: Actor, asked: Asked): string[] {
-  const { status, channelId, from, to, updatedSince, order = 'desc' } = asked as Record<string, string>
+  const { status, channelId, queueId, from, to, updatedSince, order = 'desc' } = asked as Record<string, string>
   const sort = asked.sort ?? (updatedSince ? 'updatedAt' : 'date')
   const statuses = status === undefined ? null : [status].flat()
   const granted = who.kind === 'app' ? who.channelIds : null
@@ -71,6 +85,7 @@ function expected(who: Actor, asked: Asked): string[] {
     .filter(isSeen)
     .filter((post) => !statuses || statuses.includes(post.status))
     .filter((post) => !channelId || post.deliveries.some((one) => one.channelId === channelId))
+    .filter((post) => !queueId || post.queueId === queueId)
     .filter(({ date }) => (!from || (date !== null && date >= from)) && (!to || (date !== null && date < to)))
     .filter(({ updatedAt }) => !updatedSince || updatedAt >= updatedSince)
     .toSorted((a, b) => {
@@ -101,6 +116,7 @@ test('every list query returns the same pages as a list made by hand', async () 
     {
       status: fc.oneof(fc.constantFrom(...statuses), fc.uniqueArray(fc.constantFrom(...statuses), { minLength: 1 })),
       channelId: fc.integer({ min: 0, max: Channels - 1 }).map((i) => channelIds[i]!),
+      queueId: fc.constant(queueId),
       from: hour,
       to: hour,
       updatedSince: fc.integer({ min: -6, max: 0 }).map(hours),
@@ -178,8 +194,21 @@ describe('a page costs what it shows', () => {
   })
 })
 
-/** How many rows PostgreSQL reads for a page, and how many posts that shows. */
-async function costOf(who: Actor, asked: Asked): Promise<{ read: number; shown: number }> {
+test.each([
+  ['queueId', {}],
+  ['queueId, status SCHEDULED', { status: 'SCHEDULED' }],
+  ['queueId, order asc', { order: 'asc' }],
+  ['queueId, from', { from: hours(0) }],
+  ['queueId, sort updatedAt', { sort: 'updatedAt' }],
+] as [string, Asked][])('a page of a queue of 5,000 posts costs what it shows: %s', async (_, asked) => {
+  const { read, shown, indexes } = await costOf(everything, { ...asked, queueId, limit: 50 })
+  expect(shown).toBe(50)
+  expect(read).toBeLessThanOrEqual((asked.sort ? 50 : 10) * shown + 300) // no index of a queue has the last changes
+  if (!asked.sort) expect(indexes).toContain('posts_of_queue')
+})
+
+/** How many rows PostgreSQL reads for a page, by which indexes, and how many posts that shows. */
+async function costOf(who: Actor, asked: Asked): Promise<{ read: number; shown: number; indexes: string[] }> {
   const said: SQL[] = []
   const execute = (query: SQL) => {
     said.push(query)
@@ -187,12 +216,14 @@ async function costOf(who: Actor, asked: Asked): Promise<{ read: number; shown: 
   }
   const { data } = await list(who, asked, { execute } as unknown as Tx)
   const [row] = await w.db.execute<{ 'QUERY PLAN': [{ Plan: Plan }] }>(sql`explain (analyze, format json) ${said[0]}`)
-  return { read: rowsReadBy(row!['QUERY PLAN'][0].Plan), shown: data.length }
+  const { Plan } = row!['QUERY PLAN'][0]
+  return { read: rowsReadBy(Plan), shown: data.length, indexes: indexesOf(Plan) }
 }
 
 type Plan = {
   'Node Type': string
   'Relation Name'?: string
+  'Index Name'?: string
   'Actual Rows': number
   'Actual Loops': number
   'Rows Removed by Filter'?: number
@@ -206,4 +237,8 @@ function rowsReadBy(plan: Plan): number {
   const counts = plan['Relation Name'] !== undefined && plan['Relation Name'] !== 'channels'
   const own = counts ? (given + left + (plan['Rows Removed by Index Recheck'] ?? 0)) * loops : 0
   return own + (plan.Plans ?? []).reduce((sum, child) => sum + rowsReadBy(child), 0)
+}
+
+function indexesOf(plan: Plan): string[] {
+  return [plan['Index Name'] ?? '', ...(plan.Plans ?? []).flatMap(indexesOf)].filter(Boolean)
 }

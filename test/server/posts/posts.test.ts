@@ -53,7 +53,7 @@ describe('a new post', () => {
         date,
         content: 'hello',
       },
-      ...{ channelIds: [other, w.channelId], mediaIds: [], overrides: [] },
+      ...{ channelIds: [other, w.channelId], mediaIds: [], queueId: null, overrides: [], tags: [] },
       deliveries: [
         { channelId: other, ...delivery },
         { channelId: w.channelId, ...delivery },

@@ -7,8 +7,12 @@ const video = { id: 'v', mime: 'video/mp4', bytes: 1000, alt: '', durationMs: 60
 function faultsWith(limits: Partial<ChannelLimits>) {
   const most: ChannelLimits = { textLength: 500, textUnit: 'characters', mediaCount: 4, mediaTypes: ['video/mp4'] }
   const channel = { id: 'c', name: 'Ada', network: 'mastodon', status: 'active', limits: { ...most, ...limits } }
-  const wanted = { content: 'x', date: null, channelIds: ['c'], mediaIds: ['v'], overrides: [] }
-  return validatePost(wanted, { now: new Date(), channels: [channel], media: [video] }, { date: true, onChannels: [] })
+  const wanted = { content: 'x', date: null, channelIds: ['c'], mediaIds: ['v'], overrides: [], tags: [] }
+  return validatePost(
+    wanted,
+    { now: new Date(), channels: [channel], media: [video] },
+    { date: true, onChannels: [], published: [] },
+  )
 }
 
 test('a video is held to what its channel takes of videos, not of images', () => {

@@ -73,6 +73,32 @@ test('a copy of a post that is not there, or is somebody else’s, is refused', 
   }
 })
 
+test('what a channel has of its own is copied whole, with members that we do not know', async () => {
+  const copy = aNewCopy()
+  const overrides = [
+    { channelId, content: 'for this one', mediaIds: [uuidv7()], settings: { title: 'later', parts: [1, null] } },
+    { channelId: uuidv7() }, // of a channel that is not chosen, with nothing left
+  ]
+  await api.workingCopies.save({ ...copy, ...typed(''), overrides })
+  expect(await api.workingCopies.get({ id: copy.id })).toMatchObject({ overrides })
+  expect(await api.workingCopies.list()).toContainEqual(expect.objectContaining({ id: copy.id, begin: 'for this one' }))
+
+  await api.workingCopies.save({ ...copy, ...typed('of a page that knows no overrides'), revision: 1 })
+  expect(await api.workingCopies.get({ id: copy.id })).toMatchObject({ overrides, revision: 2 })
+  await api.workingCopies.save({ ...copy, ...typed('none'), revision: 2, overrides: [] })
+  expect(await api.workingCopies.get({ id: copy.id })).toMatchObject({ overrides: [] })
+})
+
+test.each<[string, unknown]>([
+  ['a NUL', 'a\0'],
+  ['half of a surrogate pair', { deep: ['\ud800'] }],
+  ['too many parts', Array.from({ length: 3000 }, () => 1)],
+  ['too deep a nesting', JSON.parse('['.repeat(9000) + ']'.repeat(9000))],
+])('an unknown member of an override with %s is refused', async (_, settings) => {
+  const saving = api.workingCopies.save({ ...aNewCopy(), ...typed('x'), overrides: [{ channelId, settings }] })
+  await expect(saving).rejects.toMatchObject({ code: 'BAD_REQUEST' })
+})
+
 test('a copy that is created twice, also at once, becomes one post with its id', async () => {
   const copy = aNewCopy()
   await api.workingCopies.save({ ...copy, ...typed('once') })
@@ -87,10 +113,32 @@ test('a copy that is created twice, also at once, becomes one post with its id',
   expect(await failureOf(api.workingCopies.save({ ...copy, ...typed('once more'), revision: 1 }))).toBe('post_exists')
 })
 
-test('an id that a post of another organisation has is not taken', async () => {
-  const { postId } = await newThings(w, await aHouse(w))
+test('the channels of the last new post are the member’s own, in each organisation', async () => {
+  const mine = await aHouse(w)
+  const { workingCopies } = apiAs(w.installation, mine.member)
+  expect(await workingCopies.lastChannels()).toEqual([])
+  const ids = [await w.channel(mine.organisationId), await w.channel(mine.organisationId)]
+  await workingCopies.create({ id: uuidv7(), post: { type: 'draft', content: 'x', channelIds: ids } })
+  expect(await workingCopies.lastChannels()).toEqual(ids)
+  await workingCopies.create({ id: uuidv7(), post: { type: 'draft', content: 'x', channelIds: ids.slice(1) } })
+  expect(await workingCopies.lastChannels()).toEqual(ids.slice(1))
+
+  const late = { type: 'schedule' as const, content: 'x', channelIds: ids, date: '2020-01-01T00:00:00Z' }
+  expect(await failureOf(workingCopies.create({ id: uuidv7(), post: late }))).toBe('unprocessable')
+  expect(await workingCopies.lastChannels()).toEqual(ids.slice(1))
+  const other = await aHouse(w)
+  expect(await apiAs(w.installation, other.member).workingCopies.lastChannels()).toEqual([])
+})
+
+test('a copy with the id of another organisation’s post becomes a post with another id, also when sent twice', async () => {
+  const theirs = await aHouse(w)
+  const { postId } = await newThings(w, theirs)
+  const before = await apiAs(w.installation, theirs.member).posts.get({ id: postId })
   const post = { type: 'draft' as const, content: 'x', channelIds: [] }
-  expect(await failureOf(api.workingCopies.create({ id: postId, post }))).toBe('not_found')
+  const made = await Promise.all([1, 2].map(() => api.workingCopies.create({ id: postId, post })))
+  expect(made[0]!.id).not.toBe(postId)
+  expect(made[1]!.id).toBe(made[0]!.id)
+  expect(await apiAs(w.installation, theirs.member).posts.get({ id: postId })).toEqual(before)
 })
 
 test('a refused post leaves its copy', async () => {

@@ -276,6 +276,7 @@ function valid({ method, path }: Route): { json?: unknown } {
   if (path.endsWith('/resolve')) return { json: { outcome: 'cancelled' } }
   if (path.startsWith('/media')) return method === 'patch' ? { json: { alt: 'x' } } : {}
   if (path.startsWith('/webhooks')) return method === 'patch' ? { json: { status: 'ACTIVE' } } : {}
+  if (path.startsWith('/queues')) return method === 'patch' ? { json: { name: 'x' } } : {}
   return method === 'patch' ? { json: { content: 'x' } } : {}
 }
 

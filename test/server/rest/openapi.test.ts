@@ -11,6 +11,7 @@ import { events, webhookAttempts } from '../../../db/schema/webhooks.ts'
 import { openApi } from '../../../server/rest/openapi.ts'
 import { routes } from '../../../server/rest/routes.ts'
 import { aPhoto } from '../../builders.ts'
+import { aQueue } from '../queues/queue-calls.ts'
 import { type Answer, openWeb, type Web } from '../web.ts'
 import { type Documented, pathIn, readDocument } from './documented.ts'
 
@@ -155,6 +156,7 @@ describe('each route', () => {
   }
 
   /** A call of each route that goes well. */
+  const firstQueue = async () => (await w.call('GET', '/queues?limit=1')).json.data[0].id
   const good: Record<string, () => Promise<Answer>> = {
     'get /me': () => w.call('GET', '/me'),
     'get /channels': () => w.call('GET', '/channels?limit=1&network=feed&status=ACTIVE'),
@@ -183,6 +185,21 @@ describe('each route', () => {
     'get /media/:id': async () => w.call('GET', `/media/${await anImage()}`),
     'patch /media/:id': async () => w.call('PATCH', `/media/${await anImage()}`, { json: { alt: 'x' } }),
     'delete /media/:id': async () => w.call('DELETE', `/media/${await anImage()}`),
+    'get /queues': async () => {
+      await aQueue({ call: w.call, channelId }, { name: 'First' })
+      return w.call('GET', '/queues?limit=1')
+    },
+    'post /queues': () =>
+      w.call('POST', '/queues', {
+        json: { name: 'Second', timeZone: 'UTC', times: [{ weekday: 5, time: '17:30' }], channelIds: [channelId] },
+      }),
+    'get /queues/:id': async () => w.call('GET', `/queues/${await firstQueue()}`),
+    'patch /queues/:id': async () => w.call('PATCH', `/queues/${await firstQueue()}`, { json: { paused: true } }),
+    'delete /queues/:id': async () => {
+      const { id } = await aQueue({ call: w.call, channelId }, { name: 'Third' })
+      return w.call('DELETE', `/queues/${id}`)
+    },
+    'get /queues/:id/next': async () => w.call('GET', `/queues/${await firstQueue()}/next?limit=2`),
     'get /webhooks': async () => {
       await aWebhook()
       return w.call('GET', '/webhooks?limit=1')

@@ -5,7 +5,10 @@ import { json } from 'node:stream/consumers'
 import { eq, type SQL, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { channels } from '../../../db/schema/channels.ts'
+import { accessTokens, apps, grants } from '../../../db/schema/oauth.ts'
 import { atCommandLine } from '../../../server/access/audit.ts'
+import { scopes } from '../../../server/access/scopes.ts'
+import { digest, mintAccessToken } from '../../../server/access/secrets.ts'
 import { createKey } from '../../../server/accounts/api-keys.ts'
 import type { FailureCode } from '../../../server/error-catalogue.ts'
 import { suspendOrganisation } from '../../../server/operations/suspension.ts'
@@ -15,6 +18,7 @@ import { aKeyOfAllScopes, anOrganisation, aPhoto } from '../../builders.ts'
 import { testDatabase } from '../../postgres/database.ts'
 import { startWeb, testSite } from '../../processes.ts'
 import { aDoor } from '../../stand-ins/door.ts'
+import { aQueue } from '../queues/queue-calls.ts'
 import { type Answer, type Call, callApi, type Web, webWithChannel } from '../web.ts'
 import { type Documented, readDocument } from './documented.ts'
 
@@ -168,6 +172,19 @@ async function afterAnother(route: string, ask: () => Promise<Answer>): Promise<
   return ask()
 }
 
+async function aTokenOfOneChannel(): Promise<string> {
+  const { organisationId } = w
+  const made = { organisationId, clientId: crypto.randomUUID(), name: 'app', redirectUris: ['https://app.example/'] }
+  const [app] = await w.db.insert(apps).values(made).returning()
+  const channelIds = [w.channelId]
+  const granted = { organisationId, appId: app!.id, approvedByName: 'Ada', scopes: [...scopes], channelIds }
+  const [grant] = await w.db.insert(grants).values(granted).returning()
+  const token = mintAccessToken()
+  const ids = { organisationId, appId: app!.id, grantId: grant!.id }
+  await w.db.insert(accessTokens).values({ ...ids, tokenHash: digest(token) })
+  return token
+}
+
 async function aWebhook(): Promise<string> {
   await w.db.execute(sql`delete from webhooks`)
   return (await call('POST', '/webhooks', { json: { url: 'https://hooks.punctual.test/' } })).json.id
@@ -181,7 +198,6 @@ const special: Record<string, Provoke> = {
     afterAnother('POST /posts', () => call('POST', '/posts', { json: draft(), ...keyed })),
   'patch /posts/:id post_already_publishing': async () => edit(await aPost(maybeOut)),
   'patch /posts/:id post_already_published': async () => edit(await aPost(published)),
-  'patch /posts/:id post_failed': async () => edit(await aPost(failed)),
   'patch /posts/:id post_needs_review': async () => edit(await aPost(inDoubt)),
   'patch /posts/:id post_already_cancelled': async () => {
     const id = await aPost()
@@ -254,6 +270,33 @@ const special: Record<string, Provoke> = {
     const { id } = (await call('POST', '/media', { body: form })).json
     await call('POST', '/posts', { json: { ...draft(), mediaIds: [id] } })
     return call('DELETE', `/media/${id}`)
+  },
+  'post /queues all_channels_required': async (route) => ask(route, { key: await aTokenOfOneChannel() }),
+  'patch /queues/:id all_channels_required': async (route) => ask(route, { key: await aTokenOfOneChannel() }),
+  'delete /queues/:id all_channels_required': async (route) => ask(route, { key: await aTokenOfOneChannel() }),
+  'post /queues unprocessable': (route) => ask(route),
+  'post /queues too_many_queues': async (route) => {
+    const { id } = await aQueue(w)
+    await w.db.execute(sql`
+      insert into queues (id, organisation_id, name, is_default, time_zone, times)
+      select gen_random_uuid(), q.organisation_id, 'x' || n, false, 'UTC', '[]'
+      from queues q, generate_series(1, 50) as n where q.id = ${id}`)
+    const answer = await ask(route)
+    await w.db.execute(sql`delete from queues`)
+    return answer
+  },
+  'patch /queues/:id unprocessable': async () => {
+    const { id } = await aQueue(w)
+    const answer = await call('PATCH', `/queues/${id}`, { json: { channelIds: [Nothing] } })
+    await w.db.execute(sql`delete from queues`)
+    return answer
+  },
+  'delete /queues/:id queue_is_default': async () => {
+    const { id } = await aQueue(w)
+    await aQueue(w, { name: 'Other' })
+    const answer = await call('DELETE', `/queues/${id}`)
+    await w.db.execute(sql`delete from queues`)
+    return answer
   },
   'post /webhooks too_many_webhooks': async () => {
     const json = { url: 'https://hooks.punctual.test/' }

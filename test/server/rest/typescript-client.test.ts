@@ -75,7 +75,7 @@ test('and the same calls of openapi-fetch work on a running installation', async
     baseUrl: `${w.site.appUrl}/public/v1`,
     headers: { Authorization: w.key },
   }) as unknown as Record<'GET' | 'POST' | 'PATCH' | 'DELETE', (path: string, more?: object) => Promise<Called>>
-  const body = { type: 'schedule', date: '2028-01-01T00:00:00Z', content: 'Typed', channelIds: [channelId] }
+  const body = { type: 'schedule', date: '2031-01-01T00:00:00Z', content: 'Typed', channelIds: [channelId] }
   const { data: post } = await api.POST('/posts', { body })
   const path = { id: post?.id }
   const changed = await api.PATCH('/posts/{id}', { params: { path }, body: { content: 'Changed' } })
