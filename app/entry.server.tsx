@@ -6,7 +6,7 @@ import {
   type EntryContext,
   type LoaderFunctionArgs,
 } from '@remix-run/node'
-import { RemixServer } from '@remix-run/react'
+import { isRouteErrorResponse, RemixServer } from '@remix-run/react'
 import { renderToPipeableStream } from 'react-dom/server'
 import { RequestContext } from './shell/request.tsx'
 
@@ -45,5 +45,6 @@ export default function handleRequest(
 
 /** Log an error that a loader or an action did not expect. The page shows only the request's id. */
 export function handleError(error: unknown, { request, context }: LoaderFunctionArgs | ActionFunctionArgs): void {
-  if (!request.signal.aborted) context.report(error)
+  const isCallersFault = isRouteErrorResponse(error) && error.status < 500 // such as a form for a page that takes none
+  if (!request.signal.aborted && !isCallersFault) context.report(error)
 }

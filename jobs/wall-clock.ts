@@ -15,6 +15,11 @@ export function instantOf(date: string, time: string, zone: string): Date | null
   return new Date(changeBetween(clock, Math.min(...candidates), Math.max(...candidates)))
 }
 
+/** Whether clocks in `zone` show this date and time twice, because they are set back. */
+export function isShownTwice(date: string, time: string, zone: string): boolean {
+  return new Set(instantsOf(date, time, zone)?.shown).size > 1
+}
+
 /** The instants (ms) that a date and a time may be, and those of them at which the clock really shows them. */
 function instantsOf(date: string, time: string, zone: string) {
   if (!/^\d{4}-\d\d-\d\d$/.test(date) || !/^\d\d:\d\d$/.test(time)) return null // no year that a clock can't have

@@ -16,7 +16,7 @@ export default defineConfig({
     setupFiles: 'test/run/setup.ts',
     reporters: [new Counts()],
     isolate: false, // each worker loads the product once, not again for each file
-    maxWorkers: 5, // more than the cores: each file has its own database and processes, and mostly waits for them
+    maxWorkers: 6, // more than the cores: each file has its own database and processes, and mostly waits for them
     expect: { poll: { timeout: 20_000, interval: 20 } },
     testTimeout: 120_000,
     hookTimeout: 120_000,

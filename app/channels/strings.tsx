@@ -9,6 +9,7 @@ export const channelStrings = {
   lead: 'The accounts that you publish to.',
   connected: (channel: string, counts: Counts) => [`${channel} is connected.`, ...postsOf(counts)].join(' '),
   showPosts: 'Show posts',
+  writePost: 'Write a post',
   disconnected: 'The channel is disconnected.',
   disconnectedAndEnding:
     'The channel is disconnected. We are ending our access to the account. If that fails, Settings › Activity says so.',

@@ -11,7 +11,7 @@ export function FeedItem({ item }: { item: Item }) {
   return (
     <>
       {item.content ? (
-        <p className="whitespace-pre-wrap break-words">
+        <p dir="auto" className="whitespace-pre-wrap break-words [unicode-bidi:plaintext]">
           <LinkedText text={item.content} />
         </p>
       ) : null}

@@ -35,7 +35,7 @@ export function Attempts({ attempts, channels }: { attempts: Attempt[]; channels
               <span className="text-muted">
                 <Instant at={attempt.startedAt} form="exact" />
               </span>
-              <span>{channels.find(({ id }) => id === attempt.channelId)?.name}</span>
+              <bdi>{channels.find(({ id }) => id === attempt.channelId)?.name}</bdi>
               <span className="font-medium">
                 {attempt.outcome ? (outcomes[attempt.outcome] ?? attempt.outcome) : strings.inProgress}
               </span>
@@ -46,7 +46,10 @@ export function Attempts({ attempts, channels }: { attempts: Attempt[]; channels
               <p className="mt-0.5 text-muted">{strings.found(<Instant at={attempt.foundAt} form="exact" />)}</p>
             ) : null}
             {attempt.reply ? (
-              <pre className="mt-1.5 whitespace-pre-wrap break-all rounded-lg bg-sunken px-3 py-2 font-mono text-xs">
+              <pre
+                dir="auto"
+                className="mt-1.5 whitespace-pre-wrap break-all rounded-lg bg-sunken px-3 py-2 font-mono text-xs"
+              >
                 {attempt.reply}
               </pre>
             ) : null}

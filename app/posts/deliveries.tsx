@@ -1,7 +1,7 @@
 import { Link } from '@remix-run/react'
 import { ArrowUpRight } from 'lucide-react'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
-import type { Delivery, Override, Post } from '../../jobs/ledger/post-view.ts'
+import type { Delivery, Post } from '../../jobs/ledger/post-view.ts'
 import { ChannelMark, networkName } from '../channels/channel-mark.tsx'
 import { Instant } from '../shell/instant.tsx'
 import { useMay } from '../shell/permissions.ts'
@@ -21,11 +21,7 @@ export function Deliveries({ post, channels }: { post: Post; channels: Channel[]
       <ul className="divide-y divide-line">
         {post.deliveries.map((delivery) => (
           <li key={delivery.channelId} className="px-5 py-4 sm:px-6">
-            <DeliveryShown
-              delivery={delivery}
-              channel={channels.find(({ id }) => id === delivery.channelId)}
-              own={post.overrides.find(({ channelId }) => channelId === delivery.channelId)}
-            />
+            <DeliveryShown delivery={delivery} channel={channels.find(({ id }) => id === delivery.channelId)} />
           </li>
         ))}
       </ul>
@@ -33,9 +29,9 @@ export function Deliveries({ post, channels }: { post: Post; channels: Channel[]
   )
 }
 
-type Shown = { delivery: Delivery; channel: Channel | undefined; own: Override | undefined }
+type Shown = { delivery: Delivery; channel: Channel | undefined }
 
-function DeliveryShown({ delivery, channel, own }: Shown) {
+function DeliveryShown({ delivery, channel }: Shown) {
   const { network, status, error } = delivery
   const name = channel?.name ?? networkName(network)
   return (
@@ -43,14 +39,15 @@ function DeliveryShown({ delivery, channel, own }: Shown) {
       <div className="flex items-center gap-3">
         <ChannelMark channel={channel ?? { name, network, picture: null }} />
         <div className="min-w-0 flex-1">
-          <p className="truncate font-medium">{name}</p>
+          <p dir="auto" className="truncate font-medium">
+            {name}
+          </p>
           <p className="text-sm text-muted">
             <WhatHappened delivery={delivery} isPaused={channel?.status === 'PAUSED'} />
           </p>
         </div>
         <Status of={status} />
       </div>
-      {own ? <OwnParts own={own} /> : null}
       {error ? (
         <div className="mt-3 rounded-lg bg-sunken px-3.5 py-2.5 text-sm sm:ml-12">
           <p>{error.message}</p>
@@ -61,20 +58,6 @@ function DeliveryShown({ delivery, channel, own }: Shown) {
       ) : null}
       {status === 'NEEDS_REVIEW' ? <Review delivery={delivery} name={name} /> : null}
     </>
-  )
-}
-
-function OwnParts({ own: { content, mediaIds } }: { own: Override }) {
-  return (
-    <div className="mt-3 border-line border-l-2 pl-3.5 text-sm sm:ml-12">
-      {content === undefined ? null : (
-        <>
-          <p className="text-muted">{strings.ownText}</p>
-          <p className="whitespace-pre-wrap break-words">{content}</p>
-        </>
-      )}
-      {mediaIds ? <p className="text-muted">{strings.ownMedia(mediaIds.length)}</p> : null}
-    </div>
   )
 }
 

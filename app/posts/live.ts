@@ -9,9 +9,11 @@ export function useLivePosts(posts: LivePost[]): void {
 }
 
 function isChanging({ date, deliveries }: LivePost, nowMs: number): boolean {
+  // If a channel published the post, the rest is sent at once, whatever the date of the post.
+  const isAgain = deliveries.some(({ status }) => status === 'PUBLISHED')
   return deliveries.some(({ status, nextAttemptAt }) => {
-    const dueAt = nextAttemptAt ?? date
+    const dueAt = nextAttemptAt ?? (isAgain ? null : date)
     if (status === 'PUBLISHING') return !nextAttemptAt || Date.parse(nextAttemptAt) <= nowMs
-    return status === 'SCHEDULED' && dueAt !== null && Date.parse(dueAt) <= nowMs
+    return status === 'SCHEDULED' && (dueAt === null ? isAgain : Date.parse(dueAt) <= nowMs)
   })
 }

@@ -9,10 +9,10 @@ import { ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { Status } from './status.tsx'
 import { postStrings } from './strings.tsx'
 
-const over = ['PUBLISHED', 'CANCELLED', 'PARTIALLY_PUBLISHED']
+type HeadProps = { post: Post; isEditable: boolean }
 
 /** The heading of a post: its date, author and status, with the buttons that act on all of it. */
-export function PostHead({ post, isEditable }: { post: Post; isEditable: boolean }) {
+export function PostHead({ post, isEditable }: HeadProps) {
   return (
     <div className="mb-6">
       <div className="flex flex-wrap items-center justify-between gap-3">
@@ -29,7 +29,8 @@ export function PostHead({ post, isEditable }: { post: Post; isEditable: boolean
       <p className="mt-1.5 text-muted">
         <DateAndAuthor post={post} />
       </p>
-      <Problem />
+      {post.status === 'CANCELLED' ? <p className="mt-1 text-sm text-muted">{postStrings.isCancelled}</p> : null}
+      <Problem status={post.status} />
     </div>
   )
 }
@@ -43,32 +44,31 @@ function DateAndAuthor({ post: { date, createdBy } }: { post: Post }) {
 
 function Actions({ post, isEditable }: { post: Post; isEditable: boolean }) {
   const { write } = useMay()
-  if (!write || isEditable) return null // the composer has buttons of its own
+  if (!write) return null
   const may = (...statuses: string[]) => post.deliveries.some(({ status }) => statuses.includes(status))
   return (
     <PostForm className="flex flex-wrap gap-2">
       {may('FAILED') ? (
-        <Submit look="primary" name="intent" value="retry">
+        <Submit look={isEditable ? 'plain' : 'primary'} name="intent" value="retry">
           {postStrings.retry}
         </Submit>
       ) : null}
-      {may('FAILED', 'SCHEDULED', 'HELD') ? (
+      {may('FAILED', 'SCHEDULED', 'HELD') && !isEditable ? ( // the composer has a button of its own
         <Submit look="danger" name="intent" value="cancel">
           {may('SCHEDULED', 'HELD') ? postStrings.unschedule : postStrings.cancel}
         </Submit>
       ) : null}
-      {over.includes(post.status) ? (
-        <ButtonLink to={`/posts/new?from=${post.id}`}>
-          <CopyPlus aria-hidden />
-          {postStrings.duplicate}
-        </ButtonLink>
-      ) : null}
+      <ButtonLink to={`/posts/new?from=${post.id}`}>
+        <CopyPlus aria-hidden />
+        {postStrings.duplicate}
+      </ButtonLink>
     </PostForm>
   )
 }
 
-function Problem() {
-  const answered = useActionData() as { problem?: string; channelId?: string | null } | undefined
-  if (!answered?.problem) return null
+// Only while the post is in the state that the refusal was about.
+function Problem({ status }: { status: Post['status'] }) {
+  const answered = useActionData() as { problem?: string; at: Post['status'] | null } | undefined
+  if (!answered?.problem || (answered.at && answered.at !== status)) return null
   return <Alert className="mt-3">{answered.problem}</Alert>
 }

@@ -1,9 +1,9 @@
 import { Link } from '@remix-run/react'
-import { Image } from 'lucide-react'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import type { Delivery, Post } from '../../jobs/ledger/post-view.ts'
 import { ChannelMark, NetworkMark } from '../channels/channel-mark.tsx'
 import { Instant } from '../shell/instant.tsx'
+import { FileCount } from './file-count.tsx'
 import { Status } from './status.tsx'
 import { postListStrings } from './strings.tsx'
 
@@ -24,14 +24,16 @@ export function PostRow({ post, channels, form }: { post: Post; channels: Channe
         <Link
           to={`/posts/${post.id}`}
           prefetch="intent"
+          dir="auto"
           className="line-clamp-2 break-words font-medium after:absolute after:inset-0"
         >
           {post.content.trim() || strings.noText}
         </Link>
+        <Tags tags={post.tags} />
         {trouble?.error ? <p className="mt-0.5 line-clamp-2 text-sm text-muted">{trouble.error.message}</p> : null}
       </div>
       <div className="flex shrink-0 items-center gap-3">
-        {post.mediaIds.length > 0 ? <Images count={post.mediaIds.length} /> : null}
+        {post.mediaIds.length > 0 ? <FileCount count={post.mediaIds.length} /> : null}
         <Marks deliveries={going} channels={channels} />
         <Status of={post.status} />
       </div>
@@ -39,13 +41,16 @@ export function PostRow({ post, channels, form }: { post: Post; channels: Channe
   )
 }
 
-function Images({ count }: { count: number }) {
+function Tags({ tags }: { tags: string[] }) {
+  if (tags.length === 0) return null
   return (
-    <span className="flex items-center gap-1 text-xs text-muted">
-      <Image aria-hidden className="size-4" />
-      <span aria-hidden>{count}</span>
-      <span className="sr-only">{strings.files(count)}</span>
-    </span>
+    <ul aria-label={strings.tags} className="mt-1 flex flex-wrap gap-1">
+      {tags.map((tag) => (
+        <li key={tag} dir="auto" className="max-w-full truncate rounded bg-sunken px-1.5 text-xs text-muted">
+          {tag}
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -25,6 +25,14 @@ const looks: Record<PostStatus, { icon: LucideIcon; tone: Tone }> = {
   CANCELLED: { icon: Ban, tone: 'calm' },
 }
 
+const inks: Record<Tone, string> = {
+  calm: 'text-muted',
+  busy: 'text-accent-ink',
+  good: 'text-good',
+  warn: 'text-warn',
+  bad: 'text-bad',
+}
+
 /** The status of a post or a delivery. */
 export function Status({ of: status }: { of: PostStatus }) {
   return <Pill name={postStrings.statuses[status]} {...looks[status]} isMoving={status === 'PUBLISHING'} />

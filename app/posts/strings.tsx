@@ -48,6 +48,7 @@ export const postListStrings = {
   row: {
     noDate: 'No date',
     noText: 'No text',
+    tags: 'Tags',
     files: (count: number) => (count === 1 ? '1 file' : `${count} files`),
     channels: (names: string[]) => `On ${names.join(', ')}`,
     moreChannels: (count: number) => `+${count}`,
@@ -59,7 +60,7 @@ export const postListStrings = {
     text: 'Connect a channel, which is an account that you publish to. Then write a post and choose a time.',
     connect: 'Connect a channel',
   },
-  none: { title: 'No posts scheduled', write: 'Write your first post.', wait: 'Scheduled posts appear here.' },
+  none: { title: 'No posts scheduled', write: 'Write a post', wait: 'Scheduled posts appear here.' },
   paging: { label: 'Pages', first: 'First page', next: 'Next page' },
 }
 
@@ -80,10 +81,15 @@ export const postStrings = {
       {date} · by {key} (API key)
     </>
   ),
+  isCancelled: "We won't send this post. To send it at another time, duplicate it.",
   retry: 'Retry',
   unschedule: 'Unschedule',
-  cancel: 'Cancel', // nothing of it is scheduled any more
+  cancel: "Don't send", // nothing of it is scheduled any more
+  isNow: (status: string) => `Nothing was changed. This post is now: ${status}.`,
   duplicate: 'Duplicate',
+  ownText: (channel: ReactNode) => <>Text for {channel}</>,
+  ownMedia: (channel: ReactNode) => <>Media for {channel}</>,
+  noMedia: 'No media',
   unnamedVideo: 'Video without alt text',
   unnamedImage: 'Image without alt text',
 
@@ -94,6 +100,7 @@ export const postStrings = {
     draft: 'The draft is saved.',
     save: 'Your changes are saved.',
     cancel: "We won't send this post.",
+    unschedule: 'Unscheduled.',
     retry: 'Retrying…',
     published: 'Marked as published.',
     not_published: 'Publishing…',
@@ -107,8 +114,6 @@ export const postStrings = {
     nextAttempt: (time: ReactNode) => <>Next attempt {time}</>,
     checking: 'Checking if it was published',
     sending: 'Sending',
-    ownText: 'Text for this channel',
-    ownMedia: (count: number) => `Media for this channel: ${count || 'none'}`,
     goToChannel: 'Go to the channel',
   },
   review: {
@@ -117,7 +122,28 @@ export const postStrings = {
     link: (network: string) => `Check ${network}. If the post is there, paste its link (optional)`,
     wasPublished: 'It was published',
     wasNotPublished: "It wasn't: send it",
-    cancel: 'Cancel',
+    cancel: "Don't send",
+  },
+
+  /** Above the composer of a post that failed, or that some channels published. */
+  resend: {
+    failed: (channels: string[]) =>
+      channels.length === 1 ? `${channels[0]} failed.` : `${channels.length} channels failed.`,
+    sendsAgain: (count: number) => `Saving sends this post ${count === 1 ? 'there' : 'to them'} again.`,
+    sendsAgainOrLater: (count: number) =>
+      `Saving sends this post ${count === 1 ? 'there' : 'to them'} again, at once or at a new time that you choose.`,
+    held: (channels: string[]) =>
+      channels.length === 1
+        ? `${channels[0]} waits for a reconnect. Then it gets the changed post.`
+        : `${channels.length} channels wait for a reconnect. Then they get the changed post.`,
+    keeps: (channels: string[]) =>
+      channels.length === 1
+        ? `${channels[0]} already published it and keeps its text.`
+        : `${channels.length} channels already published it and keep their text.`,
+    save: 'Save and send',
+    saveChanges: 'Save changes',
+    moved:
+      'The status of this post changed while you were writing. Nothing was saved. Check above what saving does now.',
   },
 
   attempts: {

@@ -6,6 +6,7 @@ import type { Api } from '../../server/router.ts'
 import { allChannels, shown, signedIn } from '../api.ts'
 import { useLivePosts } from '../posts/live.ts'
 import { PostDays, PostSection } from '../posts/post-list.tsx'
+import { statusesOf } from '../posts/status-filter.ts'
 import { postListStrings as strings } from '../posts/strings.tsx'
 import { useMay } from '../shell/permissions.ts'
 import { useCurrentInView } from '../ui/current-in-view.ts'
@@ -71,7 +72,7 @@ function pageOf(api: Api, { status, cursor, today }: View) {
   if (status === 'NEEDS_ATTENTION') return api.posts.list({ ...at, status: NeedAttention, order: 'desc' })
   if (status === 'LATE') return api.posts.list({ ...at, status: NotOver, order: 'asc', to: today.toISOString() })
   const wanted = status as PostStatus // the procedure refuses any other word
-  return api.posts.list({ ...at, status: wanted, order: SoonestFirst.includes(wanted) ? 'asc' : 'desc' })
+  return api.posts.list({ ...at, status: statusesOf(wanted), order: SoonestFirst.includes(wanted) ? 'asc' : 'desc' })
 }
 
 /** Posts of one kind above the list: the first of them, and how many there are. */

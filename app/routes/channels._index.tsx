@@ -10,7 +10,7 @@ import { Connect, canConnect, canReconnect } from '../channels/connect.tsx'
 import { DisconnectForm } from '../channels/disconnect.tsx'
 import { channelStrings } from '../channels/strings.tsx'
 import { useMay } from '../shell/permissions.ts'
-import { Button } from '../ui/forms/button.tsx'
+import { Button, ButtonLink } from '../ui/forms/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
 
@@ -46,15 +46,17 @@ export async function action(args: ActionFunctionArgs) {
 
 export default function Channels() {
   const { channels, gone, asked, counts } = useLoaderData<typeof loader>()
-  const { manage } = useMay()
+  const { manage, write } = useMay()
   const connected = channels.find(({ id }) => id === asked.connected)
   return (
     <>
       <PageHead title={channelStrings.title} lead={channelStrings.lead} />
       {connected && counts ? <Connected key={connected.id} name={connected.name} counts={counts} /> : null}
+      {connected && counts?.person === 0 && write ? <NextStep /> : null}
       {'disconnected' in asked ? <Disconnected channel={gone.find(({ id }) => id === asked.disconnected)} /> : null}
       {manage ? <NewChannel /> : null}
-      {channels.length > 0 ? <List channels={channels} /> : <NoChannels />}
+      {channels.length > 0 ? <List channels={channels} /> : null}
+      {channels.length === 0 && !asked.connect ? <NoChannels /> : null}
       {gone.length > 0 ? (
         <>
           <h2 className="mb-3 mt-10 text-sm font-medium text-muted">{channelStrings.disconnectedChannels}</h2>
@@ -84,6 +86,16 @@ function Connected({ name, counts }: { name: string; counts: Counts }) {
   )
 }
 
+function NextStep() {
+  return (
+    <p className="mb-6">
+      <ButtonLink to="/posts/new" look="primary">
+        {channelStrings.writePost}
+      </ButtonLink>
+    </p>
+  )
+}
+
 function Disconnected({ channel }: { channel: Channel | undefined }) {
   if (!channel || !canReconnect(channel.network)) return <Notice>{channelStrings.disconnected}</Notice>
   return <Notice>{channelStrings.disconnectedAndEnding}</Notice>
@@ -93,13 +105,14 @@ function NewChannel() {
   const { networks, asked, channels, gone, known } = useLoaderData<typeof loader>()
   const channel = [...channels, ...gone].find(({ id }) => id === asked.reconnect)
   const network = networks.find(({ key }) => key === (channel?.network ?? asked.connect))
+  const isFirst = (key: string) => key === 'feed' && !network && channels.length === 0
   return (
     <div className="mb-6 space-y-4">
       <Form action="/channels" className="flex flex-wrap gap-2" preventScrollReset>
         {networks
           .filter(({ key }) => canConnect(key))
           .map(({ key, name }) => (
-            <Button key={key} type="submit" name="connect" value={key}>
+            <Button key={key} type="submit" name="connect" value={key} look={isFirst(key) ? 'primary' : 'plain'}>
               <NetworkMark network={key} />
               {channelStrings.connect.button(name)}
             </Button>

@@ -1,47 +1,73 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
-import { useLoaderData, useLocation } from '@remix-run/react'
+import { useActionData, useLoaderData, useLocation } from '@remix-run/react'
 import { v7 as uuidv7 } from 'uuid'
-import type { Post } from '../../jobs/ledger/post-view.ts'
+import type { Post, PostStatus } from '../../jobs/ledger/post-view.ts'
 import type { Api } from '../../server/router.ts'
 import { allChannels, formOf, problemOf, shown, signedIn } from '../api.ts'
 import { Attempts } from '../posts/attempts.tsx'
-import { compose, composerIntents } from '../posts/composer/compose.ts'
+import { type Composed, compose, composerIntents } from '../posts/composer/compose.ts'
 import { Composer } from '../posts/composer/composer.tsx'
+import { typedIn } from '../posts/composer/typed.ts'
 import { Deliveries } from '../posts/deliveries.tsx'
 import { useLivePosts } from '../posts/live.ts'
 import { PostHead } from '../posts/post-head.tsx'
-import { PostShown } from '../posts/post-shown.tsx'
+import { KeptParts, PostShown } from '../posts/post-shown.tsx'
+import { publishedOn, resendOf, settledIn, withPublished } from '../posts/resend.tsx'
 import { postStrings } from '../posts/strings.tsx'
 import { LeftText } from '../posts/working-copy/notices.tsx'
-import { startOf } from '../posts/working-copy/start.ts'
+import { startOf, withOwnFiles } from '../posts/working-copy/start.ts'
 import { useMay } from '../shell/permissions.ts'
-import { Notice } from '../ui/notice.tsx'
+import { Done } from '../ui/done.tsx'
 import { clockAt, nextHour } from '../ui/time-zone.ts'
+import { Warning } from '../ui/warning.tsx'
 
 export const meta: MetaFunction = () => [{ title: postStrings.pageTitle }]
 
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
   const id = args.params.id!
-  const [post, media, attempts, channels, gone] = await Promise.all([
+  const [post, media, attempts, previews, channels, gone] = await Promise.all([
     shown(api.posts.get({ id })),
     api.media.ofPost({ postId: id }),
     shown(api.posts.attempts({ id, limit: 100 })),
+    api.channels.previews(),
     allChannels(api),
     allChannels(api, 'DISCONNECTED'),
   ])
   const clock = post.date ? clockAt(post.date, member.timeZone) : nextHour(member.timeZone)
-  const untouched = { content: post.content, channelIds: post.channelIds, media, ...clock }
+  const published = publishedOn(post)
+  const channelIds = post.channelIds.filter((id) => !published.includes(id))
+  const files = await withOwnFiles(api, media, post.overrides)
+  const overrides = post.overrides.filter(({ channelId }) => !published.includes(channelId))
+  const tags = post.tags.join(', ')
+  const isDateSuggested = post.date === null
+  const untouched = { content: post.content, channelIds, overrides, tags, media, files, ...clock, isDateSuggested }
   const isOpen = mayChange(post)
   const begun = isOpen ? await startOf(api, { id, isNew: false, postVersion: post.version, untouched }) : null
   const left = isOpen ? null : await shown(api.workingCopies.get({ id }))
-  const done = new URL(args.request.url).searchParams.get('said') ?? ''
-  const isStale = post.status === 'PUBLISHED' && done !== 'published' // the sentence is out of date
-  const said = isStale ? null : (sentences[done] ?? null)
-  return json({ post, channels, gone, media, attempts: attempts.data, untouched, begun, left, said })
+  const query = new URL(args.request.url).searchParams
+  const done = query.get('said') ?? ''
+  const said = isTrueOf(done, post) ? (sentences[done] ?? null) : null
+  const shownParts = { post, previews, channels, gone, media, files, attempts: attempts.data }
+  return json({ ...shownParts, untouched, begun, left, said })
 }
 
 const sentences: Record<string, string> = postStrings.done
+
+const trueOf: Record<string, PostStatus[]> = {
+  schedule: ['SCHEDULED', 'HELD'],
+  now: ['SCHEDULED', 'PUBLISHING'],
+  retry: ['SCHEDULED', 'PUBLISHING'],
+  not_published: ['SCHEDULED', 'PUBLISHING'],
+  draft: ['DRAFT'],
+  cancel: ['CANCELLED'],
+  unschedule: ['CANCELLED', 'FAILED', 'PARTIALLY_PUBLISHED', 'PUBLISHED'],
+}
+
+// The router keeps the sentence while the page is open, and the post goes on to other states.
+function isTrueOf(done: string, { status }: Post): boolean {
+  return trueOf[done]?.includes(status) ?? (status !== 'PUBLISHED' || done === 'published')
+}
 
 export async function action(args: ActionFunctionArgs) {
   const { api, member } = signedIn(args)
@@ -50,14 +76,35 @@ export async function action(args: ActionFunctionArgs) {
   const intent = String(form.get('intent'))
   if (intent === 'copy-as-new') return redirect(`/posts/new?copy=${await shown(asNew(api, id))}`)
   if (intent === 'copy-discard') return redirect(await shown(discarded(api, id)))
-  if (composerIntents.includes(intent)) return compose(api, form, member.timeZone, await shown(api.posts.get({ id })))
+  if (composerIntents.includes(intent)) {
+    const before = await shown(api.posts.get({ id }))
+    return changed(api, form, member.timeZone, before)
+  }
   try {
-    const isGone = await decide(api, id, intent, form)
-    return redirect(isGone ? '/?removed' : `/posts/${id}?said=${intent}`)
+    return redirect(await decide(api, id, intent, form))
   } catch (error) {
     const { detail, errors, status } = problemOf(error)
-    return json({ intent, problem: errors[0]?.message ?? detail, channelId: form.get('channelId') }, status)
+    const now = await api.posts.get({ id }).catch(() => null)
+    if (now && status === 409) return moved(intent, now)
+    return json({ intent, problem: errors[0]?.message ?? detail, at: now?.status ?? null }, status)
   }
+}
+
+function moved(intent: string, { status }: Post) {
+  return json({ intent, problem: postStrings.isNow(postStrings.statuses[status]), at: status }, 409)
+}
+
+/** Change the post as the composer's form says, if its state is still the one that the person saw. */
+async function changed(api: Api, form: FormData, zone: string, post: Post) {
+  const typed = typedIn(form)
+  if (!mayChange(post)) return moved('compose', post)
+  if (String(form.get('settled') ?? '') !== settledIn(post)) {
+    const answer: Composed = { intent: 'compose', typed, checked: [], problems: { '': [postStrings.resend.moved] } }
+    return json(answer, 409)
+  }
+  form.delete('channelIds')
+  for (const id of withPublished(post, typed.channelIds)) form.append('channelIds', id)
+  return compose(api, form, zone, post)
 }
 
 // The member's text for a post that can no longer be changed becomes the text of a new one. Returns its id.
@@ -76,13 +123,9 @@ async function discarded(api: Api, id: string): Promise<string> {
   return `/posts/${id}`
 }
 
-/** Do what a button of the page asks. True when the post was deleted. */
-async function decide(api: Api, id: string, intent: string, form: FormData): Promise<boolean> {
-  if (intent === 'cancel') {
-    const { status } = await api.posts.get({ id })
-    await api.posts.cancel({ id })
-    return status === 'DRAFT'
-  }
+/** Do what a button of the page asks. Returns where to go on. */
+async function decide(api: Api, id: string, intent: string, form: FormData): Promise<string> {
+  if (intent === 'cancel') return cancelled(api, id)
   if (intent === 'retry') await api.posts.retry({ id })
   else {
     const typed = form.get('url')
@@ -90,39 +133,71 @@ async function decide(api: Api, id: string, intent: string, form: FormData): Pro
     const resolution = { id, channelId: String(form.get('channelId')), outcome: intent, ...url }
     await api.posts.resolve(resolution as Parameters<Api['posts']['resolve']>[0])
   }
-  return false
+  return `/posts/${id}?said=${intent}`
+}
+
+async function cancelled(api: Api, id: string): Promise<string> {
+  const post = await api.posts.get({ id })
+  await api.posts.cancel({ id })
+  if (post.type === 'draft') return '/?removed'
+  const waiting = post.deliveries.filter(({ status }) => ['SCHEDULED', 'HELD'].includes(status))
+  if (waiting.length === 0) return `/posts/${id}?said=cancel`
+  return `/posts/${id}?said=unschedule`
 }
 
 export default function ShowPost() {
-  const { post, channels, gone, media, attempts, untouched, begun, left, said } = useLoaderData<typeof loader>()
+  const { post, previews, channels, gone, media, files, attempts, untouched, begun, left } =
+    useLoaderData<typeof loader>()
+  const { said } = useLoaderData<typeof loader>()
+  const isRefused = useActionData() !== undefined // every other answer of the action leads on
   const { write } = useMay()
   const { key } = useLocation() // the same sentence is announced again after the next press
   useLivePosts([post])
   const isEditable = write && begun !== null
   // A disconnected channel stays a choice of the posts that wait for it.
+  const all = [...channels, ...gone]
   const choice = [...channels, ...gone.filter(({ id }) => post.channelIds.includes(id))]
+  const published = publishedOn(post)
+  const resend = resendOf(post, all)
   const waits = channels.some(({ id, status }) => status === 'PAUSED' && post.channelIds.includes(id))
   const isQuiet =
     !waits && post.deliveries.every(({ status, error }) => !error && ['DRAFT', 'SCHEDULED'].includes(status))
   return (
     <>
-      {said ? <Notice key={key}>{said}</Notice> : null}
-      {left && write ? <LeftText content={left.content} mediaIds={left.mediaIds} /> : null}
+      {said && !isRefused ? (
+        <Done key={key} params={['said']}>
+          {said}
+        </Done>
+      ) : null}
+      {left && write ? <LeftText copy={left} channels={all} /> : null}
       <PostHead post={post} isEditable={isEditable} />
       <div className="space-y-6">
-        {isQuiet && isEditable ? null : <Deliveries post={post} channels={[...channels, ...gone]} />}
+        {isQuiet && isEditable ? null : <Deliveries post={post} channels={all} />}
         {isEditable ? (
-          <Composer key={post.id} post={post} channels={choice} untouched={untouched} {...begun} />
+          <div>
+            {resend ? <Warning>{resend.says}</Warning> : null}
+            <KeptParts post={post} on={published} files={files} channels={all} />
+            <Composer
+              key={post.id}
+              post={post}
+              channels={choice.filter(({ id }) => !published.includes(id))}
+              untouched={untouched}
+              previews={previews}
+              resend={resend}
+              {...begun}
+            />
+          </div>
         ) : (
-          <PostShown post={post} media={media} />
+          <PostShown post={post} media={media} files={files} channels={all} />
         )}
-        <Attempts attempts={attempts} channels={[...channels, ...gone]} />
+        <Attempts attempts={attempts} channels={all} />
       </div>
     </>
   )
 }
 
+// Not while some of it is out and the next channel is about to get it: the composer would come and go.
 function mayChange({ status, deliveries }: Post): boolean {
-  const open = ['DRAFT', 'SCHEDULED', 'HELD', 'CANCELLED']
-  return status !== 'CANCELLED' && deliveries.every((delivery) => open.includes(delivery.status))
+  const isOpen = ['DRAFT', 'SCHEDULED', 'HELD', 'FAILED', 'PARTIALLY_PUBLISHED'].includes(status)
+  return isOpen && !deliveries.some((delivery) => ['PUBLISHING', 'NEEDS_REVIEW'].includes(delivery.status))
 }

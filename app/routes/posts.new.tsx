@@ -1,13 +1,14 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { useLoaderData, useSearchParams } from '@remix-run/react'
 import { validate as isUuid, v7 as uuidv7 } from 'uuid'
+import type { Override } from '../../jobs/ledger/post-view.ts'
 import type { Media } from '../../server/media/media.ts'
 import type { Api } from '../../server/router.ts'
 import { allChannels, formOf, shown, signedIn } from '../api.ts'
 import { compose } from '../posts/composer/compose.ts'
 import { Composer } from '../posts/composer/composer.tsx'
 import { composerStrings } from '../posts/composer/strings.tsx'
-import { startOf } from '../posts/working-copy/start.ts'
+import { startOf, withOwnFiles } from '../posts/working-copy/start.ts'
 import { Unfinished } from '../posts/working-copy/unfinished.tsx'
 import { useAccount } from '../shell/account.ts'
 import { useMay } from '../shell/permissions.ts'
@@ -21,22 +22,28 @@ export async function loader(args: LoaderFunctionArgs) {
   const query = new URL(args.request.url).searchParams
   const [from, asked] = [query.get('from'), query.get('copy') ?? '']
   const id = isUuid(asked) ? asked.toLowerCase() : uuidv7()
-  const [channels, model, media] = await Promise.all([
+  const [channels, last, previews, model, media] = await Promise.all([
     allChannels(api),
+    api.workingCopies.lastChannels(),
+    api.channels.previews(),
     from ? shown(api.posts.get({ id: from })) : null,
     from ? api.media.ofPost({ postId: from }) : ([] as Media[]),
   ])
-  // With one channel there is nothing to choose.
-  const only = channels.length === 1 ? channels.map(({ id }) => id) : []
-  const { content, channelIds } = model ?? { content: '', channelIds: only }
-  const untouched = { content, channelIds, media, ...nextHour(member.timeZone) }
+  const files = await withOwnFiles(api, media, model?.overrides ?? [])
+  // With one channel there is nothing to choose. With more, the person's last choice is the best guess.
+  const guess = channels.filter(({ id }) => channels.length === 1 || last.includes(id)).map(({ id }) => id)
+  const { content, channelIds, overrides } = model ?? { content: '', channelIds: guess, overrides: [] as Override[] }
+  const connected = channelIds.filter((id) => channels.some((channel) => channel.id === id))
+  const clock = { ...nextHour(member.timeZone), isDateSuggested: true }
+  const tags = model?.tags.join(', ') ?? ''
+  const untouched = { content, channelIds: connected, media, overrides, tags, files, ...clock }
   const copy = { id, isNew: true, revision: 0, postVersion: null }
   if (asked && (await shown(api.workingCopies.isSent({ id })))) throw redirect(`/posts/${id}`)
   const [begun, unfinished] = await Promise.all([
     startOf(api, { ...copy, untouched }),
     asked ? noTexts : api.workingCopies.list(),
   ])
-  return json({ channels, untouched, unfinished, ...begun })
+  return json({ channels, previews, untouched, unfinished, ...begun })
 }
 
 const noTexts: Awaited<ReturnType<Api['workingCopies']['list']>> = []
@@ -47,7 +54,7 @@ export async function action(args: ActionFunctionArgs) {
 }
 
 export default function NewPost() {
-  const { channels, untouched, unfinished, copy, start } = useLoaderData<typeof loader>()
+  const { channels, previews, untouched, unfinished, copy, start } = useLoaderData<typeof loader>()
   const [query] = useSearchParams()
   const { write } = useMay()
   const isSuspended = useAccount()?.isSuspended
@@ -56,7 +63,7 @@ export default function NewPost() {
   return (
     <>
       <PageHead title={composerStrings.title} />
-      <Unfinished texts={unfinished} />
+      <Unfinished key={`unfinished ${query.get('copy')}`} texts={unfinished} />
       <Composer
         key={query.get('copy')}
         post={null}
@@ -64,6 +71,7 @@ export default function NewPost() {
         copy={copy}
         start={start}
         untouched={untouched}
+        previews={previews}
       />
     </>
   )

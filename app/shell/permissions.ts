@@ -6,8 +6,13 @@ export function mayManage(role: Role): boolean {
   return role === 'owner' || role === 'admin'
 }
 
+/** Whether a role may write posts. */
+function mayWrite(role: Role): boolean {
+  return role !== 'viewer'
+}
+
 /** What the signed-in person may do, so that pages offer only that. The procedures refuse the rest in any case. */
 export function useMay(): { write: boolean; manage: boolean } {
   const { role, isSuspended } = useAccount() ?? { role: 'viewer', isSuspended: false }
-  return { write: role !== 'viewer' && !isSuspended, manage: mayManage(role) }
+  return { write: mayWrite(role) && !isSuspended, manage: mayManage(role) }
 }

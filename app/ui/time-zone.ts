@@ -7,6 +7,11 @@ export function clockAt(instant: string | Date, zone: string): { date: string; t
   return { date: at.toFormat('yyyy-MM-dd'), time: at.toFormat('HH:mm') }
 }
 
+/** `Friday, 27 November 2026, 17:30 Europe/Berlin` */
+export function inFull(instant: Date, zone: string): string {
+  return `${DateTime.fromJSDate(instant, { zone }).setLocale('en').toFormat('cccc, d MMMM yyyy, HH:mm')} ${zone}`
+}
+
 /** `UTC+02:00`, of a zone at an instant. */
 export function offsetAt(instant: Date, zone: string): string {
   return DateTime.fromJSDate(instant, { zone }).toFormat("'UTC'ZZ")

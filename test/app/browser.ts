@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type BrowserContextOptions, chromium, type Page } from '@playwright/test'
-import { beforeEach, expect } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import { testDatabase } from '../postgres/database.ts'
 import { type Site, startWeb, startWorker, testSite } from '../processes.ts'
 
@@ -26,6 +26,20 @@ export function withChromium(): boolean {
     skip(!chromiumPath, 'no Chromium is found: install Debian’s package chromium')
   })
   return chromiumPath !== undefined
+}
+
+/**
+ * The tests of this file need a browser. `begin` gets a site that is there for all of them; `beginEach` runs before each.
+ */
+export function inBrowser(begin: (here: BrowserSite) => void | Promise<void>, beginEach?: () => Promise<void>): void {
+  if (!withChromium()) return
+  let here: BrowserSite
+  beforeAll(async () => {
+    here = await browserSite()
+    await begin(here)
+  })
+  afterAll(() => here?.end())
+  if (beginEach) beforeEach(beginEach)
 }
 
 /**

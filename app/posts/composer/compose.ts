@@ -1,14 +1,19 @@
 import { json, redirect } from '@remix-run/node'
 import { v7 as uuidv7 } from 'uuid'
-import type { Post } from '../../../jobs/ledger/post-view.ts'
+import type { Override, Post } from '../../../jobs/ledger/post-view.ts'
 import { instantOf } from '../../../jobs/wall-clock.ts'
 import type { Api } from '../../../server/router.ts'
 import { type Problem, problemOf } from '../../api.ts'
 import { clockAt } from '../../ui/time-zone.ts'
-import { type Typed, typedIn } from './typed.ts'
+import { ownMediaName, ownTextName, type Typed, typedIn, type Wall, wallIn } from './typed.ts'
 
-/** What the composer shows after a refusal: the form again with its problems, by the name of the field that each belongs to. */
-export type Composed = { intent: 'compose'; problems: Record<string, string[]>; typed: Typed }
+/**
+ * What the composer shows after a refusal: the form again with its problems, by the name of the field that each belongs to.
+ * `checked`: the sentences that the composer's own check says too (jobs/networks/check.ts), as long as they are true.
+ */
+export type Composed = { intent: 'compose'; problems: Record<string, string[]>; checked: string[]; typed: Typed }
+
+const checkedCodes = ['content_too_long', 'media_not_supported', 'video_too_long', 'content_empty']
 
 /** The buttons of the composer. */
 export const composerIntents = ['schedule', 'now', 'draft', 'save']
@@ -17,41 +22,60 @@ export const composerIntents = ['schedule', 'now', 'draft', 'save']
 export async function compose(api: Api, form: FormData, zone: string, post: Post | null) {
   const intent = String(form.get('intent'))
   const typed = typedIn(form)
+  // A draft gets no date that is only suggested. What goes out gets the one that the page shows.
+  const wall = intent === 'draft' ? typed : wallIn(form)
   try {
-    for (const [id, alt] of Object.entries(typed.alts)) await api.media.update({ id, alt })
+    await saveAlts(api, typed.alts)
     if (!post) {
-      const created = wanted(intent, typed, zone) as Parameters<Api['posts']['create']>[0]
+      const created = wanted(intent, typed, wall, zone) as Parameters<Api['posts']['create']>[0]
       const made = await api.workingCopies.create({ id: String(form.get('copy') ?? uuidv7()), post: created })
       return redirect(`/posts/${made.id}?said=${intent}`)
     }
-    await api.workingCopies.update(change(intent, typed, zone, post, form))
+    await api.workingCopies.update(change({ intent, typed, wall, zone, post, form }))
     return redirect(`/posts/${post.id}?said=${intent}`)
   } catch (error) {
     const problem = problemOf(error)
-    const answer: Composed = { intent: 'compose', typed, problems: besideParts(typed, problem) }
+    const checked = problem.errors.filter(({ code }) => checkedCodes.includes(code)).map(({ message }) => message)
+    const answer: Composed = { intent: 'compose', typed, checked, problems: besideParts(typed, problem) }
     return json(answer, problem.status)
   }
 }
 
-/** The body of POST /posts. A missing value is left out, and the procedure reports it. */
-function wanted(intent: string, typed: Typed, zone: string) {
-  const { content, channelIds, mediaIds } = typed
-  const date = instantOf(typed.date, typed.time, zone)?.toISOString()
-  return { type: intent, content, channelIds, mediaIds, ...(intent === 'now' || !date ? {} : { date }) }
+async function saveAlts(api: Api, alts: Typed['alts']): Promise<void> {
+  const ids = Object.keys(alts)
+  if (ids.length === 0) return
+  for (const { id, alt: before } of await api.media.some({ ids })) {
+    const alt = alts[id] ?? before
+    if (alt !== before) await api.media.update({ id, alt })
+  }
 }
 
-function change(
-  intent: string,
-  typed: Typed,
-  zone: string,
-  post: Post,
-  form: FormData,
-): Parameters<Api['posts']['update']>[0] {
-  const { type: _, date, ...parts } = wanted(intent, typed, zone)
+/** The body of POST /posts. A missing value is left out, and the procedure reports it. */
+function wanted(intent: string, typed: Typed, wall: Wall, zone: string) {
+  const { content, channelIds, mediaIds } = typed
+  const [overrides, tags] = [sentOverrides(typed), tagsIn(typed)]
+  const date = instantOf(wall.date, wall.time, zone)?.toISOString()
+  const when = intent === 'now' || !date ? {} : { date }
+  return { type: intent, content, channelIds, mediaIds, overrides, tags, ...when }
+}
+
+function tagsIn({ tags }: Typed): string[] {
+  return [...new Set(tags.split(',').map((tag) => tag.trim().normalize()))].filter(Boolean)
+}
+
+// The form keeps the text and media of a deselected channel. The post does not get them.
+function sentOverrides({ channelIds, overrides }: Typed): Override[] {
+  return overrides.filter(({ channelId }) => channelIds.includes(channelId))
+}
+
+type Asked = { intent: string; typed: Typed; wall: Wall; zone: string; post: Post; form: FormData }
+
+function change({ intent, typed, wall, zone, post, form }: Asked): Parameters<Api['posts']['update']>[0] {
+  const { type: _, date, ...parts } = wanted(intent, typed, wall, zone)
   const type = intent === 'save' ? {} : { type: intent as Post['type'] }
   const before = post.date ? clockAt(post.date, zone) : { date: '', time: '' }
   // The fields have no seconds: a date that was not touched stays what it is.
-  const isTouched = before.date !== typed.date || before.time !== typed.time
+  const isTouched = before.date !== wall.date || before.time !== wall.time
   const when = isTouched && intent !== 'now' ? { date: date ?? null } : {}
   return { id: post.id, ...parts, ...type, ...when, ifVersions: [Number(form.get('version'))] }
 }
@@ -69,6 +93,10 @@ function partOf(where: string, typed: Typed): string {
   const path = where.replace(/^post\./, '') // of workingCopies.create
   const [, list, index] = path.match(/^(channelIds|mediaIds)\[(\d+)\]$/) ?? []
   if (list === 'channelIds' || list === 'mediaIds') return typed[list][Number(index)] ?? list
+  const [, own, part] = path.match(/^overrides\[(\d+)\]\.(content|mediaIds)/) ?? []
+  const { channelId } = sentOverrides(typed)[Number(own)] ?? {}
+  if (channelId) return part === 'content' ? ownTextName(channelId) : ownMediaName(channelId)
   if (path === 'date' && typed.date && !typed.time) return 'time'
+  if (path.startsWith('tags')) return 'tags'
   return ['content', 'channelIds', 'mediaIds', 'date'].includes(path) ? path : ''
 }

@@ -1,21 +1,28 @@
 import { Form, useActionData, useNavigation, useSubmit } from '@remix-run/react'
-import { type FormEvent, useEffect, useMemo, useRef, useState } from 'react'
+import { type FormEvent, useEffect, useMemo, useRef } from 'react'
 import type { Channel } from '../../../jobs/ledger/channel-view.ts'
 import type { Post } from '../../../jobs/ledger/post-view.ts'
-import { Submit } from '../../ui/forms/button.tsx'
-import { controlClass, FieldErrors } from '../../ui/forms/control.tsx'
+import { FixedDate, type Resend, SettledField } from '../resend.tsx'
 import type { CopyStart } from '../working-copy/autosave.ts'
-import { type Fields, fieldsOf } from '../working-copy/fields.ts'
+import { type Fields, fieldsOf, typedOf } from '../working-copy/fields.ts'
 import { CopyNotices } from '../working-copy/notices.tsx'
 import { SaveStatus } from '../working-copy/save-status.tsx'
 import { type Saving, useBrowserEffect, useWorkingCopy } from '../working-copy/use-working-copy.ts'
-import { ChannelChoice } from './channel-choice.tsx'
+import { Buttons, savingButton } from './buttons.tsx'
+import { ChannelChoice } from './channels/channel-choice.tsx'
+import { withOwn } from './channels/overrides.ts'
+import { CheckStatus } from './checks/check-status.tsx'
+import { type Problems, problemsIn, together, useVerdicts } from './checks/checks.ts'
 import type { Composed } from './compose.ts'
-import { Counters } from './counters.tsx'
-import { When } from './date-time-fields.tsx'
+import { HiddenFields } from './hidden-fields.tsx'
+import { Keys } from './keys.tsx'
 import { MediaChoice } from './media-choice.tsx'
-import { composerStrings } from './strings.tsx'
-import { useUploads } from './uploads.ts'
+import { PreviewPanel, type Previews } from './preview/preview-panel.tsx'
+import { TagsField } from './tags-field.tsx'
+import { TextField } from './text-field.tsx'
+import { isSame, type Typed } from './typed.ts'
+import { useFields } from './use-fields.ts'
+import { When } from './when/when.tsx'
 
 type ComposerProps = {
   post: Post | null // null for a new one
@@ -23,131 +30,161 @@ type ComposerProps = {
   copy: CopyStart
   start: Fields // what the form holds at first
   untouched: Fields // the same without the copy
+  previews: Previews
+  resend?: Resend | null
 }
 
 /** Where a post is written and changed. What is typed is saved while it is typed. */
-export function Composer({ post, channels, copy, start, untouched }: ComposerProps) {
+export function Composer({ post, channels, copy, start, untouched, previews, resend = null }: ComposerProps) {
   const answered = useComposed()
   const form = useFirstProblem(answered)
-  const { fields, set, uploads, replace } = useFields(answered ? fieldsOf(answered.typed, start.media) : start)
+  const first = answered ? fieldsOf(answered.typed, start.files, untouched) : start
+  const writing = useFields(first)
+  const { fields, set, replace } = writing
   const saving = useWorkingCopy({ form, copy, fields, untouched, replace })
-  const send = useSending(saving, post)
-  const problems = answered?.problems ?? {}
-  const going = channels.filter(({ id }) => fields.channelIds.includes(id))
-  const version = saving.current.postVersion ?? post?.version
+  const notices = useRef<HTMLDivElement>(null)
+  const send = useSending(saving, post, writing, { untouched, onHindered: () => notices.current?.focus() })
+  const going = useChosen(channels, fields.channelIds)
+  const verdicts = useVerdicts(going, fields)
+  const problems = together(saidOf(answered, fields), problemsIn(verdicts, fields))
+  return (
+    <div data-wide className="xl:grid xl:grid-cols-[minmax(0,1fr)_21rem] xl:items-start xl:gap-6">
+      <div className="min-w-0">
+        <div ref={notices} tabIndex={-1}>
+          <CopyNotices post={post} channels={channels} saving={saving} untouched={untouched} replace={replace} />
+        </div>
+        <Form
+          ref={form}
+          method="post"
+          onSubmit={send}
+          noValidate
+          autoComplete="off" // or a reload brings back what this tab had, over a newer text of another tab
+          className="group/form relative rounded-2xl border border-line bg-panel shadow-sm"
+        >
+          <Keys />
+          <HiddenFields
+            saving={saving}
+            fields={fields}
+            shown={going}
+            version={saving.current.postVersion ?? post?.version}
+          />
+          <SettledField resend={resend} />
+          <div className="space-y-6 p-5 sm:p-6">
+            <WholeProblems problems={problems['']} />
+            <Content writing={writing} channels={channels} going={going} problems={problems} />
+            {resend?.isDateFixed ? (
+              <FixedDate date={untouched.date} time={untouched.time} problems={problems.date} />
+            ) : (
+              <When
+                wall={{ date: fields.date, time: fields.time }}
+                isSuggested={fields.isDateSuggested}
+                onChange={set}
+                onSuggest={writing.suggest}
+                problems={problems}
+              />
+            )}
+            <TagsField tags={fields.tags} onChange={(tags) => set({ tags })} problems={problems.tags} />
+          </div>
+          <CheckStatus verdicts={verdicts} />
+          <Buttons post={post} resend={resend} isWaiting={writing.uploads.coming > 0} />
+        </Form>
+        <SaveStatus state={saving.state} button={savingButton(post, resend)} />
+      </div>
+      <PreviewPanel verdicts={verdicts} previews={previews} />
+    </div>
+  )
+}
+
+type Writing = ReturnType<typeof useFields>
+
+type ContentProps = {
+  writing: Writing
+  channels: Channel[]
+  going: Channel[] // the chosen ones
+  problems: Problems
+}
+
+/** Text, media and channels, and what a channel has of its own. */
+function Content({ writing: { fields, set, media, uploads }, channels, going, problems }: ContentProps) {
   return (
     <>
-      <CopyNotices post={post} saving={saving} untouched={untouched} replace={replace} />
-      <Form
-        ref={form}
-        method="post"
-        onSubmit={send}
-        noValidate
-        autoComplete="off" // or a reload brings back what this tab had, over a newer text of another tab
-        className="rounded-2xl border border-line bg-panel shadow-sm"
-      >
-        <input type="hidden" name="forOrganisation" value={saving.organisationId} />
-        <input type="hidden" name="copy" value={saving.current.id} />
-        {version ? <input type="hidden" name="version" value={version} /> : null}
-        <div className="space-y-6 p-5 sm:p-6">
-          <WholeProblems problems={problems['']} />
-          <ChannelChoice
-            channels={channels}
-            chosen={fields.channelIds}
-            onChoose={(channelIds) => set({ channelIds })}
-            problems={problems}
-          />
-          <TextField
-            text={fields.content}
-            onChange={(content) => set({ content })}
-            onPasteFiles={(files) => void uploads.add(files)}
-            channels={going}
-            problems={problems.content}
-          />
-          <MediaChoice uploads={uploads} channels={going} problems={problems} />
-          <When date={fields.date} time={fields.time} onChange={set} problems={problems} />
-        </div>
-        <Buttons post={post} isWaiting={uploads.coming > 0} />
-      </Form>
-      <SaveStatus state={saving.state} />
+      <TextField
+        text={fields.content}
+        onChange={(content) => set({ content })}
+        channels={going.filter(({ id }) => !hasOwnText(fields, id))}
+        problems={problems.content}
+      />
+      <MediaChoice media={fields.media} changes={media} uploads={uploads} channels={going} problems={problems} />
+      <ChannelChoice
+        channels={channels}
+        fields={fields}
+        uploads={uploads}
+        onChoose={(channelIds) => set({ channelIds })}
+        onOwn={(channelId, own) => set({ overrides: withOwn(fields.overrides, channelId, own) })}
+        onDescribe={media.describe}
+        problems={problems}
+      />
     </>
   )
 }
 
-type Written = Omit<Fields, 'media'>
-
-function useFields(first: Fields) {
-  const { media, ...start } = first
-  const [written, setWritten] = useState<Written>(start)
-  const uploads = useUploads(media)
-  const fields = useMemo(() => ({ ...written, media: uploads.media }), [written, uploads.media])
-  const set = (change: Partial<Written>) => setWritten((before) => ({ ...before, ...change }))
-  const replace = ({ media, ...written }: Fields) => {
-    setWritten(written)
-    uploads.replace(media)
-  }
-  return { fields, set, uploads, replace }
+function useChosen(channels: Channel[], channelIds: string[]): Channel[] {
+  return useMemo(() => channels.filter(({ id }) => channelIds.includes(id)), [channels, channelIds])
 }
 
+// The fields Date and Time still say what they said before words that are not understood. The field says so when it is left.
+function isTimeMisread(form: HTMLFormElement, button: HTMLButtonElement | null): boolean {
+  const field = form.querySelector<HTMLElement>('[data-misread]')
+  if (!field || !['schedule', 'save'].includes(button?.value ?? '')) return false
+  field.focus()
+  field.blur()
+  field.focus()
+  return true
+}
+
+type Sending = { untouched: Fields; onHindered: () => void } // `onHindered`: a notice above the form asks something first
+
 // A form is sent once its copy is saved: after that, whatever happens to the request, nothing is lost.
-function useSending(saving: Saving, post: Post | null): (event: FormEvent<HTMLFormElement>) => void {
+function useSending(
+  saving: Saving,
+  post: Post | null,
+  writing: Writing,
+  { untouched, onHindered }: Sending,
+): (event: FormEvent<HTMLFormElement>) => void {
   const submit = useSubmit()
   const { state } = useNavigation()
-  const isRefused = useActionData() !== undefined
+  const answer = useActionData()
+  const answerBefore = useRef(answer)
   const isSending = useRef(false)
+  const sent = useRef<Fields>(untouched)
 
+  // A refusal counts at once. The page is read again after it, and a press during that is meant.
   useBrowserEffect(() => {
-    if (state !== 'idle' || !isSending.current) return
+    const isRefused = answer !== undefined && answer !== answerBefore.current
+    if (!isSending.current || (state !== 'idle' && !isRefused)) return
     isSending.current = false
+    if (!isRefused) writing.takeDate(sent.current, untouched)
     saving.goOn(isRefused ? {} : { revision: 0, postVersion: post?.version ?? null })
-  }, [state])
+  }, [state, answer])
 
   return (event) => {
     const button = (event.nativeEvent as SubmitEvent).submitter as HTMLButtonElement | null
     const form = event.currentTarget
+    if (isTimeMisread(form, button)) return event.preventDefault()
     const isAgain = isSending.current
     isSending.current = true
+    sent.current = writing.fields
+    answerBefore.current = answer
     if (button?.value === 'cancel') return saving.pause()
     event.preventDefault()
     if (isAgain) return
     void saving.flush().then(({ is }) => {
-      isSending.current = is === 'saved' || is === 'refused' // then the action says why
-      if (!isSending.current) return
+      isSending.current = ['saved', 'refused', 'too-many'].includes(is) // then the action says why
+      if (!isSending.current) return is === 'away' ? undefined : onHindered()
       saving.pause()
       submit(button ?? form)
     })
   }
-}
-
-type TextProps = {
-  text: string
-  onChange: (text: string) => void
-  onPasteFiles: (files: File[]) => void
-  channels: Channel[]
-  problems: string[] | undefined
-}
-
-function TextField({ text, onChange, onPasteFiles, channels, problems }: TextProps) {
-  return (
-    <div>
-      <label htmlFor="content" className="mb-1.5 block text-sm font-medium">
-        {composerStrings.text.label}
-      </label>
-      <textarea
-        id="content"
-        name="content"
-        rows={7}
-        value={text}
-        onChange={(event) => onChange(event.currentTarget.value)}
-        onPaste={(event) => onPasteFiles(mediaOf(event.clipboardData.files))}
-        aria-invalid={problems ? true : undefined}
-        aria-describedby="content-counters content-problems"
-        className={`${controlClass} resize-y`}
-      />
-      <FieldErrors id="content-problems" errors={problems} />
-      <Counters channels={channels} text={text} />
-    </div>
-  )
 }
 
 function WholeProblems({ problems }: { problems: string[] | undefined }) {
@@ -161,39 +198,34 @@ function WholeProblems({ problems }: { problems: string[] | undefined }) {
   )
 }
 
-// In the order of the keyboard: the button that most people press comes first.
-function Buttons({ post, isWaiting }: { post: Post | null; isWaiting: boolean }) {
-  const strings = composerStrings.buttons
-  const isFixed = post !== null && post.type !== 'draft'
-  return (
-    <div className="flex flex-wrap items-center gap-2 rounded-b-2xl border-t border-line bg-canvas/60 px-5 py-3.5 sm:px-6">
-      {isFixed ? (
-        <Submit look="primary" name="intent" value="save" waits={isWaiting}>
-          {strings.saveChanges}
-        </Submit>
-      ) : (
-        <>
-          <Submit look="primary" name="intent" value="schedule" waits={isWaiting}>
-            {strings.schedule}
-          </Submit>
-          <Submit name="intent" value="now" waits={isWaiting}>
-            {strings.publishNow}
-          </Submit>
-          <Submit name="intent" value="draft" waits={isWaiting}>
-            {strings.saveDraft}
-          </Submit>
-        </>
-      )}
-      {post ? (
-        <Submit look="danger" name="intent" value="cancel" className="sm:ml-auto">
-          {isFixed ? strings.unschedule : strings.deleteDraft}
-        </Submit>
-      ) : null}
-      <span role="status" className="w-full text-sm text-muted empty:hidden">
-        {isWaiting ? strings.uploading : ''}
-      </span>
-    </div>
-  )
+// What the server said about a text and its media counts until they change: the checks on this page say the rest. What it
+// said about the date, the channels or the tags counts until these change.
+function saidOf(answered: Composed | null, fields: Fields): Problems {
+  if (!answered) return {}
+  const typed = typedOf(fields)
+  if (isSame(answered.typed, typed)) return answered.problems
+  const rest = Object.entries(answered.problems).map(([field, sentences]) => [
+    field,
+    isAnotherNow(field, answered.typed, typed)
+      ? []
+      : sentences.filter((sentence) => !answered.checked.includes(sentence)),
+  ])
+  return Object.fromEntries(rest.filter(([, sentences]) => sentences!.length > 0))
+}
+
+const toldBeside: Partial<Record<string, (keyof Typed)[]>> = {
+  date: ['date', 'time'],
+  time: ['date', 'time'],
+  channelIds: ['channelIds'],
+  tags: ['tags'],
+}
+
+function isAnotherNow(field: string, before: Typed, now: Typed): boolean {
+  return (toldBeside[field] ?? []).some((name) => String(before[name]) !== String(now[name]))
+}
+
+function hasOwnText({ overrides }: Fields, channel: string): boolean {
+  return overrides.some(({ channelId, content }) => channelId === channel && content !== undefined)
 }
 
 function useComposed(): Composed | null {
@@ -208,8 +240,4 @@ function useFirstProblem(answered: Composed | null) {
     if (answered) form.current?.querySelector<HTMLElement>('[data-problem], [aria-invalid="true"]')?.focus()
   }, [answered])
   return form
-}
-
-function mediaOf(files: FileList): File[] {
-  return [...files].filter(({ type }) => /^(image|video)\//.test(type))
 }

@@ -1,10 +1,15 @@
+import type { Override } from '../../../jobs/ledger/post-view.ts'
+import { comparable, ownMediaIds, readOverride, withOwn } from './channels/overrides.ts'
+
 /** What a person typed into the composer, as its form carries it. */
 export type Typed = {
   content: string
   channelIds: string[]
   mediaIds: string[]
   alts: Record<string, string> // by media id
-  date: string // yyyy-mm-dd, or empty
+  overrides: Override[] // also of channels that are not chosen now
+  tags: string // separated by commas
+  date: string // yyyy-mm-dd, or empty: also while the form shows a suggestion that nobody has touched
   time: string // hh:mm, or empty
 }
 
@@ -15,14 +20,52 @@ export function typedIn(form: FormData): Typed {
   const text = (name: string) => String(form.get(name) ?? '').replaceAll('\r\n', '\n') // forms send CRLF
   const all = (name: string) => form.getAll(name).slice(0, MoreThanAnyList).map(String)
   const mediaIds = all('mediaIds')
+  const overrides = all('overrides').flatMap(readOverride)
+  const ownTexts = overrides.map(({ channelId }) => channelId).filter((id) => form.has(ownTextName(id)))
+  const described = fileIdsOf({ mediaIds, overrides }).filter((id) => form.has(altName(id)))
+  const wall = wallIn(form)
   return {
     content: text('content'),
     channelIds: all('channelIds'),
     mediaIds,
-    alts: Object.fromEntries(mediaIds.map((id) => [id, text(`alt.${id}`)])),
-    date: text('date'),
-    time: text('time'),
+    alts: Object.fromEntries(described.map((id) => [id, text(altName(id))])),
+    overrides: ownTexts.reduce((all, id) => withOwn(all, id, { content: text(ownTextName(id)) }), overrides),
+    tags: text('tags'),
+    ...(form.get('suggested') === suggestedValue(wall) ? { date: '', time: '' } : wall),
   }
+}
+
+/** What the fields Date and Time hold. */
+export type Wall = { date: string; time: string }
+
+/** What the form's fields Date and Time show, also if it is only a suggestion. */
+export function wallIn(form: FormData): Wall {
+  return { date: String(form.get('date') ?? ''), time: String(form.get('time') ?? '') }
+}
+
+/** The value of the form's field `suggested`: while Date and Time say the same, nobody has chosen them. */
+export function suggestedValue({ date, time }: Wall): string {
+  return `${date} ${time}`
+}
+
+/** The name of the field with the alt text of a file. */
+export function altName(fileId: string): string {
+  return `alt.${fileId}`
+}
+
+/** The name of the field with the text that a channel has of its own. */
+export function ownTextName(channelId: string): string {
+  return `own.${channelId}`
+}
+
+/** The name under which the problems of a channel's own media are. */
+export function ownMediaName(channelId: string): string {
+  return `own-media.${channelId}`
+}
+
+/** The ids of all files that a form names. */
+export function fileIdsOf({ mediaIds, overrides }: Pick<Typed, 'mediaIds' | 'overrides'>): string[] {
+  return [...new Set([...mediaIds, ...ownMediaIds(overrides)])]
 }
 
 /** Whether both forms say the same. Channels are in any order. */
@@ -31,6 +74,8 @@ export function isSame(one: Typed, other: Typed): boolean {
   return plain(one) === plain(other)
 }
 
-function parts({ content, mediaIds, alts, date, time }: Omit<Typed, 'channelIds'>) {
-  return [content, mediaIds, mediaIds.map((id) => alts[id] ?? ''), date, time]
+function parts({ alts, ...rest }: Omit<Typed, 'channelIds'>) {
+  const { content, mediaIds, overrides, tags, date, time } = rest
+  const described = fileIdsOf(rest).toSorted()
+  return [content, mediaIds, described.map((id) => alts[id] ?? ''), comparable(overrides), tags, date, time]
 }

@@ -8,30 +8,30 @@ const TryAgainMs = 3000
 const KeepaliveBytes = 60_000 // browsers refuse more for a request that outlives its page
 
 /**
- * `away`: the server cannot be reached. `refused`: it does not take the text. `isKept` says whether this browser has it.
- * `elsewhere`: another tab saved this copy. `sent`: another tab sent it. `gone`: its post was deleted. `nextId` is free
- * for another post.
+ * `away`: the server cannot be reached. `refused`: it does not take the text. `too-many`: the person has too many copies.
+ * `isKept` says whether this browser has it. `elsewhere`: another tab saved this copy. `sent`: another tab sent it. `gone`:
+ * its post was deleted. `nextId` is free for another post.
  */
 export type SaveState =
   | { is: 'idle' | 'saving' | 'saved' | 'signed-out' | 'wrong-organisation' }
   | { is: 'sent' | 'gone'; nextId: string }
-  | { is: 'away' | 'refused'; isKept: boolean }
-  | { is: 'elsewhere'; copy: Copy; media: Picked[] }
+  | { is: 'away' | 'refused' | 'too-many'; isKept: boolean }
+  | { is: 'elsewhere'; copy: Copy; files: Picked[] }
 
 /** What the server answers to a save (app/routes/posts.working-copy.ts). */
 export type SaveAnswer =
   | { revision: number }
-  | { elsewhere: Copy | null; media: Picked[] }
+  | { elsewhere: Copy | null; files: Picked[] }
   | { sent: string } // an id for another new post
   | { gone: string } // the same
-  | { refused: 'signed-out' | 'wrong-organisation' | 'invalid' }
+  | { refused: 'signed-out' | 'wrong-organisation' | 'invalid' | 'too-many' }
 
 /** Which copy a page writes. `revision` 0: the server has none yet. */
 export type CopyStart = { id: string; isNew: boolean; revision: number; postVersion: number | null }
 
-type Written = { typed: Typed; media: Picked[] }
+type Written = { typed: Typed; files: Picked[] }
 
-/** `read` reads the form, `untouched` is what it holds without the copy, and `onState` hears of each change of the state. */
+/** `read` reads the form, `untouched` is what it holds without the copy, and `onState` gets each change of the state. */
 type Form = { read: () => Written; untouched: () => Typed; onState: (state: SaveState) => void }
 
 /** Saves what is typed: at once in this browser, within a second on the server, one save at a time. */
@@ -154,13 +154,17 @@ export class Autosave {
     if (copy && isSame(copy, written.typed)) return this.saved(copy.revision)
     this.isDirty = true
     if (copy && before && isSame(copy, before)) return this.saveOn(copy.revision)
-    if (answer && 'elsewhere' in answer && copy) return this.tell({ is: 'elsewhere', copy, media: answer.media })
+    if (answer && 'elsewhere' in answer && copy) return this.tell({ is: 'elsewhere', copy, files: answer.files })
     if (answer && 'sent' in answer) return this.tell({ is: 'sent', nextId: answer.sent })
     if (answer && 'gone' in answer) return this.tell({ is: 'gone', nextId: answer.gone })
-    if (answer && 'refused' in answer && answer.refused !== 'invalid') return this.tell({ is: answer.refused })
-    if (answer && 'refused' in answer) return this.tell({ is: 'refused', isKept: this.keep() })
+    if (answer && 'refused' in answer) return this.refused(answer.refused)
     this.saveIn(TryAgainMs)
     return this.tell({ is: 'away', isKept: this.keep() })
+  }
+
+  private refused(why: Extract<SaveAnswer, { refused: string }>['refused']): SaveState {
+    if (why === 'signed-out' || why === 'wrong-organisation') return this.tell({ is: why })
+    return this.tell({ is: why === 'too-many' ? why : 'refused', isKept: this.keep() })
   }
 
   // The server has a save of ours whose answer we did not hear: no other tab wrote.

@@ -13,7 +13,7 @@ export type BrowserCopy = {
   revision: number
   postVersion: number | null
   typed: Typed
-  media: Picked[]
+  files: Picked[]
   at: number // milliseconds since 1970
 }
 
@@ -33,10 +33,17 @@ export function keepCopy(key: CopyKey, copy: BrowserCopy): boolean {
 /** The copy of this key, or null. */
 export function keptCopy(key: CopyKey): BrowserCopy | null {
   try {
-    return JSON.parse(localStorage.getItem(nameOf(key)) ?? 'null')
+    const copy: BrowserCopy | null = JSON.parse(localStorage.getItem(nameOf(key)) ?? 'null')
+    return copy && withAllParts(copy)
   } catch {
     return null
   }
+}
+
+// Entries of the previous version have no tags, and no texts or media for single channels.
+function withAllParts(copy: BrowserCopy & { media?: Picked[] }): BrowserCopy {
+  const { typed, files = copy.media ?? [] } = copy
+  return { ...copy, files, typed: { ...typed, overrides: typed.overrides ?? [], tags: typed.tags ?? '' } }
 }
 
 /** Remove a copy: the server has it, or the person does not want it. */

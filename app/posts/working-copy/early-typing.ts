@@ -1,6 +1,6 @@
 // What is typed before the page is interactive. React writes its own text into a text field when it takes it over.
 
-let texts = new Map<string, string>() // by the id of the text field
+let texts = new Map<string, string>() // by the name of the text field
 
 /** Remember what is typed from now on, and what was already. Called before React takes over the document. */
 export function noteEarlyTyping(): void {
@@ -8,12 +8,12 @@ export function noteEarlyTyping(): void {
   document.addEventListener('input', noteInput, true)
 }
 
-/** The text that was typed into the text field with this id before React took it over. After that, nothing is noted. */
-export function takeEarlyText(id: string): string | undefined {
+/** The texts that were typed before React took over their fields, by the fields' names. After that, nothing is noted. */
+export function takeEarlyTexts(): Map<string, string> {
   document.removeEventListener('input', noteInput, true)
-  const text = texts.get(id)
+  const taken = texts
   texts = new Map()
-  return text
+  return taken
 }
 
 function noteInput({ target }: Event): void {
@@ -21,5 +21,5 @@ function noteInput({ target }: Event): void {
 }
 
 function note(field: HTMLTextAreaElement): void {
-  if (field.value !== field.defaultValue) texts.set(field.id, field.value)
+  if (field.value !== field.defaultValue) texts.set(field.name, field.value)
 }

@@ -1,11 +1,10 @@
-import { getFormProps, useForm } from '@conform-to/react'
 import { useRevalidator } from '@remix-run/react'
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { type FormEvent, type InputHTMLAttributes, useEffect, useRef, useState } from 'react'
 import type { Answer } from '../../api.ts'
 import { signInStrings } from '../../shell/strings.tsx'
 import { Alert } from '../../ui/alert.tsx'
 import { Submit } from '../../ui/forms/button.tsx'
-import { Field, FormErrors } from '../../ui/forms/field.tsx'
+import { controlClass } from '../../ui/forms/control.tsx'
 import { composerStrings } from '../composer/strings.tsx'
 import type { SaveState } from './autosave.ts'
 
@@ -16,16 +15,14 @@ type Props = { organisationId: string; state: SaveState; onDone: () => void }
 /** Signs the person in over the page, into the organisation that the text belongs to. Opens again with each new `state`. */
 export function SignInAgain({ organisationId, state, onDone }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
-  const [isUnreachable, setUnreachable] = useState(false)
-  const [lastResult, setLastResult] = useState<Answer['result'] | null>(null)
-  const [form, fields] = useForm<{ email: string; password: string }>({ id: 'sign-in-again', lastResult })
+  const [problems, setProblems] = useState<string[]>([])
   const { revalidate } = useRevalidator()
   const signIn = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const answer = await send(event.currentTarget)
-    setUnreachable(answer === null)
-    if (!answer) return
-    if ('result' in answer) return setLastResult(answer.result)
+    if (!answer) return setProblems([strings.unreachable])
+    if ('result' in answer)
+      return setProblems(Object.values(answer.result.error ?? {}).flatMap((errors) => errors ?? []))
     revalidate()
     onDone()
   }
@@ -41,23 +38,26 @@ export function SignInAgain({ organisationId, state, onDone }: Props) {
         {strings.signedOut}
       </h2>
       <p className="mb-5 mt-1 text-sm text-muted">{strings.signedOutLead}</p>
-      <form {...getFormProps(form)} onSubmit={(event) => void signIn(event)} className="space-y-5">
+      <form noValidate onSubmit={(event) => void signIn(event)} className="space-y-5">
         <input type="hidden" name="organisationId" value={organisationId} />
-        <FormErrors form={form} />
-        {isUnreachable ? <Alert className="">{strings.unreachable}</Alert> : null}
-        <Field label={signInStrings.email} field={fields.email} type="email" autoComplete="username" required />
-        <Field
-          label={signInStrings.password}
-          field={fields.password}
-          type="password"
-          autoComplete="current-password"
-          required
-        />
+        {problems.length > 0 ? <Alert className="">{problems.join(' ')}</Alert> : null}
+        <Input label={signInStrings.email} name="email" type="email" autoComplete="username" />
+        <Input label={signInStrings.password} name="password" type="password" autoComplete="current-password" />
         <Submit look="primary" className="w-full">
           {signInStrings.submit}
         </Submit>
       </form>
     </dialog>
+  )
+}
+
+// Without Conform, which other forms use: it is too heavy for a dialog that few people see.
+function Input({ label, ...rest }: { label: string } & InputHTMLAttributes<HTMLInputElement>) {
+  return (
+    <label className="block text-sm font-medium">
+      {label}
+      <input {...rest} required className={`${controlClass} mt-1.5 font-normal`} />
+    </label>
   )
 }
 

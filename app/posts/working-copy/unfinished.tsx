@@ -1,4 +1,5 @@
 import { Link, useRevalidator } from '@remix-run/react'
+import { useState } from 'react'
 import { useAccount } from '../../shell/account.ts'
 import { Instant } from '../../shell/instant.tsx'
 import { Button, ButtonLink } from '../../ui/forms/button.tsx'
@@ -9,8 +10,11 @@ const strings = composerStrings.unfinished
 
 type Text = { id: string; begin: string; updatedAt: string }
 
-/** New posts that the person began and did not send, newest first. */
-export function Unfinished({ texts }: { texts: Text[] }) {
+/** New posts that the person began and did not send, newest first. Not the one that is written on this page. */
+export function Unfinished({ texts: all }: { texts: Text[] }) {
+  // When the page reads itself again, the server also has the text that was begun here.
+  const [first] = useState(() => new Set(all.map(({ id }) => id)))
+  const texts = all.filter(({ id }) => first.has(id))
   const organisationId = useAccount()?.organisationId ?? ''
   const { revalidate } = useRevalidator()
   if (texts.length === 0) return null
@@ -26,7 +30,7 @@ export function Unfinished({ texts }: { texts: Text[] }) {
       <ul className="divide-y divide-line">
         {texts.map(({ id, begin, updatedAt }) => (
           <li key={id} className="flex flex-wrap items-center gap-2 px-5 py-2.5 sm:px-6">
-            <Link to={`/posts/new?copy=${id}`} className="min-w-0 basis-full truncate sm:flex-1 sm:basis-0">
+            <Link to={`/posts/new?copy=${id}`} dir="auto" className="min-w-0 basis-full truncate sm:flex-1 sm:basis-0">
               {begin || strings.noText}
             </Link>
             <span className="mr-auto text-sm text-muted sm:mr-0">

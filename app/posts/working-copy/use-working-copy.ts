@@ -1,11 +1,11 @@
-import { type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { type MutableRefObject, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { useAccount } from '../../shell/account.ts'
 import { beforeSignOut } from '../../shell/sign-out.ts'
-import { isSame, type Typed, typedIn } from '../composer/typed.ts'
+import { typedIn } from '../composer/typed.ts'
 import { Autosave, type CopyStart, type SaveState } from './autosave.ts'
-import { type BrowserCopy, type CopyKey, dropCopy, keepCopy, keptCopy, newestCopy, otherOf } from './browser-copies.ts'
-import { takeEarlyText } from './early-typing.ts'
+import { dropCopy, otherOf } from './browser-copies.ts'
 import { type Fields, fieldsOf, typedOf } from './fields.ts'
+import { type FoundTexts, findTexts, type Owner } from './found-texts.ts'
 
 /** useLayoutEffect, in the browser only: on the server React warns about it. */
 export const useBrowserEffect = typeof document === 'undefined' ? useEffect : useLayoutEffect
@@ -20,34 +20,59 @@ type WorkingCopy = {
 
 export type Saving = ReturnType<typeof useWorkingCopy>
 
+/** `other`: a text of the copy that is not in the form. */
+type Begun = { current: CopyStart; isRestored: boolean; other: Fields | null }
+
 /**
  * Saves what is typed into `form` while it is typed, and brings back what only this browser has. Returns how saving
  * goes, the copy as it is now, and `other`: a text of this copy that is not in the form.
  */
-export function useWorkingCopy({ form, copy, fields, untouched, replace }: WorkingCopy) {
+export function useWorkingCopy(page: WorkingCopy) {
   const owner = useOwner()
   const [state, setState] = useState<SaveState>({ is: 'idle' })
-  const [current, setCurrent] = useState(copy)
-  const [isRestored, setIsRestored] = useState(copy.revision > 0)
-  const [kept, setKept] = useState<Fields | null>(null)
+  const [begun, setBegun] = useState<Begun>({ current: page.copy, isRestored: page.copy.revision > 0, other: null })
+  const change = (part: Partial<Begun>) => setBegun((before) => ({ ...before, ...part }))
+  const autosave = useAutosave(owner, page, {
+    onState: setState,
+    onFound: ({ start, isRestored, other }) => change({ current: start, isRestored, other }),
+  })
+  useAddress(begun.current, state)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: of the first call, which reads the state of later ones
+  const does = useMemo(() => stepsOf(autosave, owner, setBegun), [owner])
+  const other = state.is === 'elsewhere' ? fieldsOf(state.copy, state.files, page.untouched) : begun.other
+  return { ...does, ...begun, state, other, organisationId: owner.organisationId }
+}
+
+// Those of the page's beginning: another tab may switch the organisation.
+function useOwner(): Owner {
+  const account = useAccount()
+  const [owner] = useState({ accountId: account?.id ?? '', organisationId: account?.organisationId ?? '' })
+  return owner
+}
+
+type Heard = { onState: (state: SaveState) => void; onFound: (found: FoundTexts) => void }
+type Autosaving = MutableRefObject<Autosave | null> // null until the page is interactive
+
+function useAutosave(owner: Owner, { form, copy, fields, untouched, replace }: WorkingCopy, heard: Heard): Autosaving {
   const autosave = useRef<Autosave | null>(null)
-  const first = useRef(fields)
-  const now = useRef({ media: fields.media, untouched })
-  now.current = { media: fields.media, untouched }
+  const now = useRef({ fields, untouched })
+  now.current = { fields, untouched }
 
   // Before anything is painted: no field shows a text and then another.
   useBrowserEffect(() => {
     const node = form.current!
-    const read = () => ({ typed: typedIn(new FormData(node)), media: now.current.media })
-    const found = findTexts(owner, copy, first.current, read().typed)
+    const read = () => ({ typed: typedIn(new FormData(node)), files: now.current.fields.files })
+    const found = findTexts(owner, { copy, first: fields, untouched, inForm: read().typed })
     const without = () => typedOf(now.current.untouched)
-    const saving = new Autosave(owner, found.start, { read, untouched: without, onState: setState }, found.sent)
-    autosave.current = saving
-    setCurrent(found.start)
-    setIsRestored(found.isRestored)
-    setKept(found.other)
+    autosave.current = new Autosave(
+      owner,
+      found.start,
+      { read, untouched: without, onState: heard.onState },
+      found.sent,
+    )
+    heard.onFound(found)
     if (found.fields) replace(found.fields)
-    return listen(node, saving)
+    return listen(node, autosave.current)
   }, [])
 
   // Once the fields are as they were found, and at each change that no event of the form tells.
@@ -57,82 +82,7 @@ export function useWorkingCopy({ form, copy, fields, untouched, replace }: Worki
     if (isFirst.current) isFirst.current = false
     else autosave.current?.changed()
   }, [fields])
-
-  // A reload finds this copy again, also when another tab has written since.
-  useEffect(() => {
-    if (!current.isNew || state.is !== 'saved') return
-    window.history.replaceState(window.history.state, '', `/posts/new?copy=${current.id}`)
-  }, [current, state])
-
-  const does = useMemo(
-    () => ({
-      flush: (): Promise<SaveState> => autosave.current!.flush(),
-      pause: () => autosave.current!.pause(),
-      /** Go on with what the form holds, and with `change`d facts about the copy. */
-      goOn(change: Partial<CopyStart> = {}) {
-        setIsRestored(false)
-        setCurrent((before) => ({ ...before, ...change }))
-        autosave.current!.goOn(change)
-      },
-      /** Begin anew: the server has no copy with the id of `start`. */
-      restart(start: CopyStart) {
-        setIsRestored(false)
-        setCurrent(start)
-        autosave.current!.restart(start)
-      },
-      /** The person has chosen between the form and `other`. */
-      settle() {
-        dropCopy(otherOf({ ...owner, id: autosave.current!.id }))
-        setKept(null)
-      },
-    }),
-    [owner],
-  )
-  const other = state.is === 'elsewhere' ? fieldsOf(state.copy, state.media) : kept
-  return { ...does, state, current, isRestored, other, organisationId: owner.organisationId }
-}
-
-// Those of the page's beginning: another tab may switch the organisation.
-function useOwner() {
-  const account = useAccount()
-  const [owner] = useState({ accountId: account?.id ?? '', organisationId: account?.organisationId ?? '' })
-  return owner
-}
-
-type Owner = ReturnType<typeof useOwner>
-
-// What the form begins with: what was typed before the page was interactive, else what only this browser has, else
-// `first`. `fields` is null for the last; `other` is a text that has no place in the form.
-function findTexts(owner: Owner, copy: CopyStart, first: Fields, inForm: Typed) {
-  const early = takeEarlyText('content')
-  const typed = early === undefined ? inForm : { ...inForm, content: early }
-  const found = findKept(owner, copy)
-  const isTyped = !isSame(typed, typedOf(first)) && !(found && isSame(typed, found.copy.typed))
-  const start = found?.isNewest ? { ...copy, id: found.id, revision: found.copy.revision } : copy
-  const isTaken = found?.isNewest === true && !isTyped
-  const aside = setAside({ ...owner, id: start.id }, isTaken ? null : (found?.copy ?? null))
-  const taken = isTaken ? fieldsOf(found.copy.typed, found.copy.media) : null
-  return {
-    start,
-    sent: isTaken ? found.copy.typed : null,
-    fields: isTyped ? fieldsOf(typed, first.media) : taken,
-    other: aside && fieldsOf(aside.typed, aside.media),
-    isRestored: isTaken || copy.revision > 0,
-  }
-}
-
-// `isNewest`: typed on what the server has, so it may take its place.
-function findKept(owner: Owner, copy: CopyStart) {
-  const kept = keptCopy({ ...owner, id: copy.id })
-  if (kept) return { id: copy.id, copy: kept, isNewest: kept.revision === copy.revision }
-  const newest = copy.isNew && copy.revision === 0 ? newestCopy(owner) : null
-  return newest && { ...newest, isNewest: true }
-}
-
-// A text that is not in the form waits under a name of its own until the person has chosen.
-function setAside(key: CopyKey, copy: BrowserCopy | null): BrowserCopy | null {
-  if (copy) keepCopy(otherOf(key), copy)
-  return copy ?? keptCopy(otherOf(key))
+  return autosave
 }
 
 function listen(node: HTMLFormElement, saving: Autosave): () => void {
@@ -149,5 +99,38 @@ function listen(node: HTMLFormElement, saving: Autosave): () => void {
     window.removeEventListener('pagehide', leave)
     document.removeEventListener('visibilitychange', hidden)
     leave()
+  }
+}
+
+// A reload finds this copy again, also when another tab has written since.
+function useAddress(current: CopyStart, state: SaveState): void {
+  useEffect(() => {
+    if (!current.isNew || state.is !== 'saved') return
+    window.history.replaceState(window.history.state, '', `/posts/new?copy=${current.id}`)
+  }, [current, state])
+}
+
+/** What the composer and its notices can do with the copy. */
+function stepsOf(autosave: Autosaving, owner: Owner, setBegun: (change: (before: Begun) => Begun) => void) {
+  const goesOn = (change: Partial<CopyStart>) =>
+    setBegun((before) => ({ ...before, isRestored: false, current: { ...before.current, ...change } }))
+  return {
+    flush: (): Promise<SaveState> => autosave.current!.flush(),
+    pause: () => autosave.current!.pause(),
+    /** Go on with what the form holds, and with `change`d facts about the copy. */
+    goOn(change: Partial<CopyStart> = {}) {
+      goesOn(change)
+      autosave.current!.goOn(change)
+    },
+    /** Begin anew: the server has no copy with the id of `start`. */
+    restart(start: CopyStart) {
+      goesOn(start)
+      autosave.current!.restart(start)
+    },
+    /** The person has chosen between the form and `other`. */
+    settle() {
+      dropCopy(otherOf({ ...owner, id: autosave.current!.id }))
+      setBegun((before) => ({ ...before, other: null }))
+    },
   }
 }

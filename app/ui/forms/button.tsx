@@ -13,7 +13,7 @@ const looks = {
 type Look = keyof typeof looks
 
 /** The look of a button, for what is none but looks like one. */
-function buttonClass(look: Look = 'plain'): string {
+export function buttonClass(look: Look = 'plain'): string {
   return `${shape} ${looks[look]}`
 }
 

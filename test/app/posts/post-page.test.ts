@@ -1,27 +1,20 @@
 import type { Page } from '@playwright/test'
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { aChannel, aDelivery } from '../../builders.ts'
-import { type BrowserSite, browserSite, connectFeed, signUp, withChromium } from '../browser.ts'
+import { type BrowserSite, connectFeed, inBrowser } from '../browser.ts'
+import { aMember } from '../member.ts'
 
-const hasChromium = withChromium()
 let here: BrowserSite
 let page: Page
 let feedId: string
 let organisationId: string
-
-beforeAll(async () => {
-  if (!hasChromium) return
-  here = await browserSite()
-  page = await here.page()
-  await signUp(page, here.site)
-  feedId = await connectFeed(page, 'My feed')
-  const [row] = await here.db.execute<{ organisation_id: string }>(
-    sql`select organisation_id from channels where id = ${feedId}`,
-  )
-  organisationId = row!.organisation_id
+inBrowser(async (site) => {
+  here = site
+  const member = await aMember(here)
+  ;({ page, organisationId } = member)
+  feedId = member.channelIds[0]!
 })
-afterAll(() => here?.end())
 
 test('a post that failed says why and what to do, and Retry sends it', async () => {
   const { path } = await aPost('failed')
@@ -51,7 +44,7 @@ test('while the operator has paused a channel, its row and its posts say that th
   await page.goto('/channels')
   await page.getByText('Paused by the operator. Its posts wait.').waitFor()
   await page.goto('/posts/new')
-  await page.getByText('Feed · paused by the operator').waitFor()
+  await page.getByText('Paused by the operator: posts to it wait.').waitFor()
   await page.getByLabel('A paused feed').check()
   await page.getByLabel('Text', { exact: true }).fill('Waits')
   await page.getByLabel('Date').fill(new Date(Date.now() + 9 * 86_400_000).toISOString().slice(0, 10))
@@ -80,10 +73,10 @@ test('It wasn’t: send it sends a post with an unknown outcome again', async ()
   await page.getByRole('article').getByText(text).waitFor()
 })
 
-test('Cancel does not send a post with an unknown outcome', async () => {
+test('Don’t send ends a post with an unknown outcome', async () => {
   const { path } = await aPost('needs_review')
   await page.goto(path)
-  await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+  await page.getByRole('button', { name: "Don't send" }).click()
   await page.getByText("We won't send it to that channel.").waitFor()
   await page.getByRole('status').getByText('Cancelled').waitFor()
 })
@@ -93,7 +86,7 @@ test.each(['missed', 'organisation_suspended'])(
   async (code) => {
     const sent = await neverSent(code)
     await page.goto(sent.path)
-    await page.getByRole('button', { name: 'Cancel' }).waitFor()
+    await page.getByRole('button', { name: "Don't send" }).waitFor()
     expect(await page.getByRole('textbox').count()).toBe(0)
     expect(await page.getByRole('button', { name: 'It was published' }).count()).toBe(0)
     await page.getByRole('button', { name: 'Send now' }).click()
@@ -102,7 +95,7 @@ test.each(['missed', 'organisation_suspended'])(
     await page.getByRole('article').getByText(sent.text).waitFor()
 
     await page.goto((await neverSent(code)).path)
-    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: "Don't send" }).click()
     await page.getByRole('status').getByText('Cancelled').waitFor()
   },
 )

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { clockAt, offsetAt } from '../../../app/ui/time-zone.ts'
-import { instantOf } from '../../../jobs/wall-clock.ts'
+import { clockAt, offsetAt } from '../../../../app/ui/time-zone.ts'
+import { instantOf } from '../../../../jobs/wall-clock.ts'
 
 test.each([
   ['an ordinary hour', '2026-07-01', '09:00', 'Europe/Berlin', '2026-07-01T07:00:00.000Z'],

@@ -1,26 +1,20 @@
 import type { Page } from '@playwright/test'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { aPhoto } from '../../builders.ts'
-import { aVideo } from '../../video.ts'
-import { type BrowserSite, browserSite, connectFeed, signUp, withChromium } from '../browser.ts'
+import { expect, test } from 'vitest'
+import { aPhoto } from '../../../builders.ts'
+import { aVideo } from '../../../video.ts'
+import { inBrowser } from '../../browser.ts'
+import { aMember } from '../../member.ts'
 
-const hasChromium = withChromium()
-let here: BrowserSite
 let page: Page
 let channelId: string
-
-beforeAll(async () => {
-  if (!hasChromium) return
-  here = await browserSite()
-  page = await here.page()
-  await signUp(page, here.site, { timeZone: 'Europe/Berlin' })
-  channelId = await connectFeed(page, 'My feed')
-  await connectFeed(page, 'Another feed')
-})
-afterAll(() => here?.end())
-beforeEach(async () => {
-  if (hasChromium) await page.goto('/posts/new')
-})
+inBrowser(
+  async (here) => {
+    const member = await aMember(here, { feeds: ['My feed', 'Another feed'], timeZone: 'Europe/Berlin' })
+    page = member.page
+    channelId = member.channelIds[0]!
+  },
+  async () => void (await page.goto('/posts/new')),
+)
 
 test('each problem of a post is shown beside its field, and the first one has the focus', async () => {
   await page.getByLabel('My feed').check()
@@ -93,7 +87,7 @@ test('a time that the clocks skip becomes the first instant after it, and the pa
   await page.getByLabel('Time').fill('01:30')
   await page.getByText('Europe/Berlin, UTC+01:00').waitFor()
   await page.getByLabel('Time').fill('02:30')
-  await page.getByText("That time doesn't exist: clocks change. The post goes out at 03:00.").waitFor()
+  await page.getByText('The clocks change that night and skip this time. The post goes out at 03:00.').waitFor()
   await page.getByRole('button', { name: 'Schedule' }).click()
 
   await page.getByText('The post is scheduled.').waitFor()
@@ -122,14 +116,14 @@ test('a draft is saved without channel or date, changed, scheduled, changed agai
   await page.getByRole('button', { name: 'Save changes' }).click()
   await page.getByText('Your changes are saved.').waitFor()
   await page.reload()
-  expect(await page.getByLabel('Text', { exact: true }).inputValue()).toBe('Another plan')
+  await expect.poll(() => page.getByLabel('Text', { exact: true }).inputValue()).toBe('Another plan')
   expect(await page.locator('time').first().getAttribute('datetime')).toBe(before)
 
   await page.getByRole('button', { name: 'Unschedule' }).click()
-  await page.getByText("We won't send this post.").waitFor()
+  await page.getByText('Unscheduled.').waitFor()
   await page.getByRole('link', { name: 'Duplicate' }).click()
   await page.waitForURL('**/posts/new?from=*')
-  expect(await page.getByLabel('Text', { exact: true }).inputValue()).toBe('Another plan')
+  await expect.poll(() => page.getByLabel('Text', { exact: true }).inputValue()).toBe('Another plan')
 })
 
 test('Delete draft deletes the draft', async () => {
@@ -149,13 +143,16 @@ test('two people who change one post at once do not overwrite each other', async
   const other = await page.context().newPage()
   await other.goto(page.url())
   await other.getByLabel('Text', { exact: true }).fill('Second')
+  const saved = other.waitForResponse(
+    (answer) => answer.url().includes('_data=') && answer.request().method() === 'POST',
+  )
   await other.getByRole('button', { name: 'Save draft' }).click()
-  await other.waitForURL('**?said=draft')
+  await saved
 
   await page.getByLabel('Text', { exact: true }).fill('Third')
   await page.getByRole('button', { name: 'Save draft' }).click()
   await page.getByRole('alert').getByText('The post has changed since you read it.').waitFor()
-  expect(await page.getByLabel('Text', { exact: true }).inputValue()).toBe('Third')
+  await expect.poll(() => page.getByLabel('Text', { exact: true }).inputValue()).toBe('Third')
   await other.close()
 })
 
