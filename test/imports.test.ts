@@ -77,7 +77,7 @@ const Rooms: Record<string, string[][]> = {
     ['api', 'stylesheet', 'tailwind'],
     ['ui'],
     ['shell'],
-    ['channels', 'developers', 'docs', 'feeds', 'operations', 'posts', 'settings'],
+    ['channels', 'developers', 'docs', 'feeds', 'operations', 'posts', 'queues', 'settings'],
     ['routes', 'root', 'entry'],
   ],
 }
@@ -88,7 +88,8 @@ const beside: Record<string, string[]> = {
   'server/queues': ['posts'],
   'app/developers': ['channels'],
   'app/operations': ['channels'],
-  'app/posts': ['channels'],
+  'app/posts': ['channels', 'queues'],
+  'app/queues': ['channels'],
 }
 const FilesAtMost = 15
 

@@ -2,7 +2,8 @@ import { Form, Link } from '@remix-run/react'
 import { TriangleAlert } from 'lucide-react'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import { useMay } from '../shell/permissions.ts'
-import { Button } from '../ui/forms/button.tsx'
+import { PostForm } from '../shell/post-form.tsx'
+import { Button, Submit } from '../ui/forms/button.tsx'
 import { ChannelMark, networkName } from './channel-mark.tsx'
 import { canReconnect } from './connect.tsx'
 import { channelStrings } from './strings.tsx'
@@ -17,7 +18,7 @@ const troubles: Partial<Record<Channel['status'], string>> = {
 
 /** A channel in the list, with its buttons. */
 export function ChannelRow({ channel }: { channel: Channel }) {
-  const { manage } = useMay()
+  const { manage, write } = useMay()
   const nameId = `channel-${channel.id}`
   const trouble = troubles[channel.status]
   return (
@@ -36,6 +37,7 @@ export function ChannelRow({ channel }: { channel: Channel }) {
           </p>
         ) : null}
       </div>
+      {write && channel.status !== 'DISCONNECTED' ? <OwnQueue channel={channel} nameId={nameId} /> : null}
       {manage ? <Actions channel={channel} nameId={nameId} /> : null}
     </div>
   )
@@ -54,6 +56,17 @@ function Address({ channel: { id, network, handle, url } }: { channel: Channel }
     <a href={url} rel="noopener noreferrer" className={look}>
       {handle ?? url}
     </a>
+  )
+}
+
+function OwnQueue({ channel, nameId }: { channel: Channel; nameId: string }) {
+  return (
+    <PostForm action="/queues/new" className="max-sm:-ml-3.5">
+      <input type="hidden" name="channelId" value={channel.id} />
+      <Submit look="quiet" name="intent" value="own" aria-describedby={nameId}>
+        {strings.ownQueue}
+      </Submit>
+    </PostForm>
   )
 }
 

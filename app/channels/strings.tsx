@@ -32,6 +32,7 @@ export const channelStrings = {
     disconnected: 'Disconnected',
     reconnect: 'Reconnect',
     disconnect: 'Disconnect',
+    ownQueue: 'Create a queue for this channel',
   },
 
   connect: {

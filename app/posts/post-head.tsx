@@ -1,6 +1,7 @@
-import { useActionData } from '@remix-run/react'
+import { Link, useActionData } from '@remix-run/react'
 import { CopyPlus } from 'lucide-react'
 import type { Post } from '../../jobs/ledger/post-view.ts'
+import type { NamedQueue } from '../queues/names.ts'
 import { Instant } from '../shell/instant.tsx'
 import { useMay } from '../shell/permissions.ts'
 import { PostForm } from '../shell/post-form.tsx'
@@ -9,10 +10,10 @@ import { ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { Status } from './status.tsx'
 import { postStrings } from './strings.tsx'
 
-type HeadProps = { post: Post; isEditable: boolean }
+type HeadProps = { post: Post; queue: NamedQueue | null; isEditable: boolean }
 
-/** The heading of a post: its date, author and status, with the buttons that act on all of it. */
-export function PostHead({ post, isEditable }: HeadProps) {
+/** The heading of a post: its date, author, queue and status, with the buttons that act on all of it. */
+export function PostHead({ post, queue, isEditable }: HeadProps) {
   return (
     <div className="mb-6">
       <div className="flex flex-wrap items-center justify-between gap-3">
@@ -28,6 +29,7 @@ export function PostHead({ post, isEditable }: HeadProps) {
       </div>
       <p className="mt-1.5 text-muted">
         <DateAndAuthor post={post} />
+        {queue ? <> · {postStrings.fromQueue(<QueueLink queue={queue} />)}</> : null}
       </p>
       {post.status === 'CANCELLED' ? <p className="mt-1 text-sm text-muted">{postStrings.isCancelled}</p> : null}
       <Problem status={post.status} />
@@ -40,6 +42,14 @@ function DateAndAuthor({ post: { date, createdBy } }: { post: Post }) {
   return createdBy.kind === 'api_key'
     ? postStrings.dateAndKey(shown, createdBy.name)
     : postStrings.dateAndAuthor(shown, createdBy.name)
+}
+
+function QueueLink({ queue: { id, name } }: { queue: NamedQueue }) {
+  return (
+    <Link to={`/queues/${id}`} prefetch="intent" className="break-words underline underline-offset-2">
+      {name}
+    </Link>
+  )
 }
 
 function Actions({ post, isEditable }: { post: Post; isEditable: boolean }) {

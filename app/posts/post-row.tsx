@@ -1,7 +1,8 @@
-import { Link } from '@remix-run/react'
+import { Link, useLoaderData } from '@remix-run/react'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import type { Delivery, Post } from '../../jobs/ledger/post-view.ts'
 import { ChannelMark, NetworkMark } from '../channels/channel-mark.tsx'
+import { type NamedQueue, nameOf } from '../queues/names.ts'
 import { Instant } from '../shell/instant.tsx'
 import { FileCount } from './file-count.tsx'
 import { Status } from './status.tsx'
@@ -29,6 +30,7 @@ export function PostRow({ post, channels, form }: { post: Post; channels: Channe
         >
           {post.content.trim() || strings.noText}
         </Link>
+        <OfQueue id={post.queueId} />
         <Tags tags={post.tags} />
         {trouble?.error ? <p className="mt-0.5 line-clamp-2 text-sm text-muted">{trouble.error.message}</p> : null}
       </div>
@@ -39,6 +41,13 @@ export function PostRow({ post, channels, form }: { post: Post; channels: Channe
       </div>
     </div>
   )
+}
+
+// The loaders of lists with posts of queues have the `queues`.
+function OfQueue({ id }: { id: string | null }) {
+  const { queues = [] } = useLoaderData() as { queues?: NamedQueue[] }
+  const name = id && nameOf(queues, id)
+  return name ? <p className="mt-0.5 truncate text-sm text-muted">{strings.queue(name)}</p> : null
 }
 
 function Tags({ tags }: { tags: string[] }) {

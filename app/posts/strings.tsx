@@ -49,6 +49,7 @@ export const postListStrings = {
     noDate: 'No date',
     noText: 'No text',
     tags: 'Tags',
+    queue: (name: string) => `From the queue ${name}`,
     files: (count: number) => (count === 1 ? '1 file' : `${count} files`),
     channels: (names: string[]) => `On ${names.join(', ')}`,
     moreChannels: (count: number) => `+${count}`,
@@ -81,6 +82,10 @@ export const postStrings = {
       {date} · by {key} (API key)
     </>
   ),
+  fromQueue: (queue: ReactNode) => <>From the queue {queue}</>,
+  leftQueue: (name: string) => `It left the queue ${name}.`,
+  missedQueue: (name: string) =>
+    `This time of the queue ${name} is no longer free. The post goes out at this time, but it is not in the queue.`,
   isCancelled: "We won't send this post. To send it at another time, duplicate it.",
   retry: 'Retry',
   unschedule: 'Unschedule',
@@ -96,6 +101,7 @@ export const postStrings = {
   /** What was just done, by the value of the button that did it. */
   done: {
     schedule: 'The post is scheduled.',
+    queue: 'The post is in the queue.',
     now: 'Publishing…',
     draft: 'The draft is saved.',
     save: 'Your changes are saved.',

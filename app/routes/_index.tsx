@@ -8,6 +8,7 @@ import { useLivePosts } from '../posts/live.ts'
 import { PostDays, PostSection } from '../posts/post-list.tsx'
 import { statusesOf } from '../posts/status-filter.ts'
 import { postListStrings as strings } from '../posts/strings.tsx'
+import { queueNames } from '../queues/choices.ts'
 import { useMay } from '../shell/permissions.ts'
 import { useCurrentInView } from '../ui/current-in-view.ts'
 import { ButtonLink } from '../ui/forms/button.tsx'
@@ -41,10 +42,11 @@ export async function loader(args: LoaderFunctionArgs) {
   const now = new Date()
   const today = startOfDay(now, member.timeZone)
   const isOverview = status === '' && !cursor
-  const [page, top, channels] = await Promise.all([
+  const [page, top, channels, queues] = await Promise.all([
     shown(pageOf(api, { status, cursor, today })),
     isOverview ? topOf(api, today) : nothing,
     allChannels(api),
+    queueNames(api),
   ])
   const posts = page.data
   const drafts = { ...top.drafts, posts: top.drafts.posts.filter(({ id }) => !posts.some((post) => post.id === id)) }
@@ -58,6 +60,7 @@ export async function loader(args: LoaderFunctionArgs) {
     isFirstPage: !cursor,
     isRemoved: searchParams.has('removed'),
     channels,
+    queues,
     today: clockAt(now, member.timeZone).date,
   })
 }

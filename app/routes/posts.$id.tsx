@@ -16,6 +16,7 @@ import { publishedOn, resendOf, settledIn, withPublished } from '../posts/resend
 import { postStrings } from '../posts/strings.tsx'
 import { LeftText } from '../posts/working-copy/notices.tsx'
 import { startOf, withOwnFiles } from '../posts/working-copy/start.ts'
+import { namedQueue, queueChoices } from '../queues/choices.ts'
 import { useMay } from '../shell/permissions.ts'
 import { Done } from '../ui/done.tsx'
 import { clockAt, nextHour } from '../ui/time-zone.ts'
@@ -44,12 +45,18 @@ export async function loader(args: LoaderFunctionArgs) {
   const untouched = { content: post.content, channelIds, overrides, tags, media, files, ...clock, isDateSuggested }
   const isOpen = mayChange(post)
   const begun = isOpen ? await startOf(api, { id, isNew: false, postVersion: post.version, untouched }) : null
+  const queues = isOpen && post.type === 'draft' ? await queueChoices(api) : []
   const left = isOpen ? null : await shown(api.workingCopies.get({ id }))
   const query = new URL(args.request.url).searchParams
+  const [queue, queueMissed, queueLeft] = await Promise.all([
+    namedQueue(api, post.queueId),
+    namedQueue(api, query.get('missed')),
+    query.get('left') === post.queueId ? null : namedQueue(api, query.get('left')),
+  ])
   const done = query.get('said') ?? ''
   const said = isTrueOf(done, post) ? (sentences[done] ?? null) : null
   const shownParts = { post, previews, channels, gone, media, files, attempts: attempts.data }
-  return json({ ...shownParts, untouched, begun, left, said })
+  return json({ ...shownParts, untouched, begun, left, said, queue, queueMissed, queueLeft, queues })
 }
 
 const sentences: Record<string, string> = postStrings.done
@@ -78,7 +85,9 @@ export async function action(args: ActionFunctionArgs) {
   if (intent === 'copy-discard') return redirect(await shown(discarded(api, id)))
   if (composerIntents.includes(intent)) {
     const before = await shown(api.posts.get({ id }))
-    return changed(api, form, member.timeZone, before)
+    const answer = await changed(api, form, member.timeZone, before)
+    const to = answer.headers.get('location')
+    return to ? redirect(await withQueueLeft(api, before, to)) : answer
   }
   try {
     return redirect(await decide(api, id, intent, form))
@@ -88,6 +97,13 @@ export async function action(args: ActionFunctionArgs) {
     if (now && status === 409) return moved(intent, now)
     return json({ intent, problem: errors[0]?.message ?? detail, at: now?.status ?? null }, status)
   }
+}
+
+// The queue that the post was in stands in the address, so that the page can say that the post left it.
+async function withQueueLeft(api: Api, { id, queueId }: Post, page: string): Promise<string> {
+  if (!queueId) return page
+  const now = await api.posts.get({ id }).catch(() => null) // the change is saved, whatever becomes of this
+  return !now || now.queueId === queueId ? page : `${page}&left=${queueId}`
 }
 
 function moved(intent: string, { status }: Post) {
@@ -148,7 +164,7 @@ async function cancelled(api: Api, id: string): Promise<string> {
 export default function ShowPost() {
   const { post, previews, channels, gone, media, files, attempts, untouched, begun, left } =
     useLoaderData<typeof loader>()
-  const { said } = useLoaderData<typeof loader>()
+  const { said, queue, queueMissed, queueLeft } = useLoaderData<typeof loader>()
   const isRefused = useActionData() !== undefined // every other answer of the action leads on
   const { write } = useMay()
   const { key } = useLocation() // the same sentence is announced again after the next press
@@ -165,12 +181,13 @@ export default function ShowPost() {
   return (
     <>
       {said && !isRefused ? (
-        <Done key={key} params={['said']}>
-          {said}
+        <Done key={key} params={['said', 'missed', 'left']}>
+          {said} {queueMissed && !queue ? postStrings.missedQueue(queueMissed.name) : null}
+          {queueLeft ? postStrings.leftQueue(queueLeft.name) : null}
         </Done>
       ) : null}
       {left && write ? <LeftText copy={left} channels={all} /> : null}
-      <PostHead post={post} isEditable={isEditable} />
+      <PostHead post={post} queue={queue} isEditable={isEditable} />
       <div className="space-y-6">
         {isQuiet && isEditable ? null : <Deliveries post={post} channels={all} />}
         {isEditable ? (

@@ -10,6 +10,7 @@ import { Composer } from '../posts/composer/composer.tsx'
 import { composerStrings } from '../posts/composer/strings.tsx'
 import { startOf, withOwnFiles } from '../posts/working-copy/start.ts'
 import { Unfinished } from '../posts/working-copy/unfinished.tsx'
+import { queueChoices } from '../queues/choices.ts'
 import { useAccount } from '../shell/account.ts'
 import { useMay } from '../shell/permissions.ts'
 import { PageHead } from '../ui/page.tsx'
@@ -39,11 +40,12 @@ export async function loader(args: LoaderFunctionArgs) {
   const untouched = { content, channelIds: connected, media, overrides, tags, files, ...clock }
   const copy = { id, isNew: true, revision: 0, postVersion: null }
   if (asked && (await shown(api.workingCopies.isSent({ id })))) throw redirect(`/posts/${id}`)
-  const [begun, unfinished] = await Promise.all([
+  const [begun, unfinished, queues] = await Promise.all([
     startOf(api, { ...copy, untouched }),
     asked ? noTexts : api.workingCopies.list(),
+    queueChoices(api),
   ])
-  return json({ channels, previews, untouched, unfinished, ...begun })
+  return json({ channels, previews, untouched, unfinished, queues, ...begun })
 }
 
 const noTexts: Awaited<ReturnType<Api['workingCopies']['list']>> = []

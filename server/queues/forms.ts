@@ -38,6 +38,9 @@ const queue = {
 /** The body of POST /queues. The first queue is the default, whatever it says. */
 export const CreateQueue = z.strictObject(queue)
 
+/** What the page of a queue changes with one form. */
+export const QueueSettings = CreateQueue.pick({ name: true, timeZone: true, channelIds: true })
+
 /** A change of a queue. Fields that are left out stay. `times` and `channelIds` replace the old lists. */
 export const UpdateQueue = z.strictObject({
   id: Id,

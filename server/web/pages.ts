@@ -17,7 +17,7 @@ import { sessionCookie } from './session-cookie.ts'
 export type RemixBuild = Parameters<typeof createRequestHandler>[0]
 
 const FormBytes = 64 * 1024
-const PostBytes = 1280 * 1024 // the longest text and twenty alt texts, percent-encoded
+const PostBytes = 1280 * 1024 // the longest text and twenty alt texts, percent-encoded; or the new times of 10,000 posts
 const PictureBytes = 24 * 1024 * 1024 // a picture of 20 MB and a little more, so that the page says what is wrong
 
 /** Every page: its form read within bounds, Remix' answer sent. */
@@ -71,9 +71,9 @@ async function page(
 
 // Only a signed-in person may send large forms. These pages send anybody else to the sign-in.
 async function boundsOf(installation: Installation, req: express.Request, res: express.Response): Promise<FormBounds> {
-  const [, page = ''] = /^\/(posts|settings\/developers\/apps)(\/[^/]+)?\/?$/i.exec(req.path) ?? []
+  const [, page = ''] = /^\/(posts|queues|settings\/developers\/apps)(\/[^/]+)?\/?$/i.exec(req.path) ?? []
   if (!page || !(await memberIn(installation, req, res))) return { bytes: FormBytes, pace: FormPace, temporary: null }
-  if (page.toLowerCase() === 'posts') return { bytes: PostBytes, pace: FormPace, temporary: null }
+  if (['posts', 'queues'].includes(page.toLowerCase())) return { bytes: PostBytes, pace: FormPace, temporary: null }
   return { bytes: PictureBytes, pace: PicturePace, temporary: () => installation.files.temporary() }
 }
 

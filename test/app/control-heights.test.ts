@@ -4,8 +4,12 @@ import { inBrowser } from './browser.ts'
 import { aMember, textOf } from './member.ts'
 
 let page: Page
+let queue: { id: string }
 inBrowser(async (here) => {
-  page = (await aMember(here, { feeds: ['My feed', 'Another feed'] })).page
+  const { channelIds, callApi, ...member } = await aMember(here, { feeds: ['My feed', 'Another feed'] })
+  page = member.page
+  const settings = { timeZone: 'UTC', times: [{ weekday: 1, time: '09:00' }], channelIds }
+  for (const name of ['Mondays', 'Other Mondays']) queue = await callApi('POST', '/queues', { name, ...settings })
 })
 
 /** The controls of the page whose heights differ from 40 pixels: fields of one line, and the buttons beside them. */
@@ -30,7 +34,7 @@ function oddControls(): Promise<string[]> {
 
 test.each([390, 1280])('fields and the buttons beside them are of one height, %i pixels wide', async (width) => {
   await page.setViewportSize({ width, height: 900 })
-  for (const path of ['/posts/new', '/settings/account', '/']) {
+  for (const path of ['/posts/new', '/queues/new', `/queues/${queue.id}`, '/settings/account', '/']) {
     await page.goto(path)
     if (path === '/posts/new') {
       await textOf(page).fill('With all of its fields')

@@ -1,4 +1,5 @@
 import type { Post } from '../../../jobs/ledger/post-view.ts'
+import { AddToQueue } from '../../queues/add-to-queue.tsx'
 import { Submit } from '../../ui/forms/button.tsx'
 import type { Resend } from '../resend.tsx'
 import { primaryKeys } from './keys.tsx'
@@ -46,6 +47,7 @@ export function Buttons({ post, resend, isWaiting }: ButtonsProps) {
           </Submit>
         ) : null}
       </div>
+      {isFixed ? null : <AddToQueue isWaiting={isWaiting} />}
       <p role="status" className="mt-1.5 text-sm text-muted empty:hidden">
         {isWaiting ? strings.uploading : ''}
       </p>

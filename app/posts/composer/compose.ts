@@ -16,7 +16,7 @@ export type Composed = { intent: 'compose'; problems: Record<string, string[]>; 
 const checkedCodes = ['content_too_long', 'media_not_supported', 'video_too_long', 'content_empty']
 
 /** The buttons of the composer. */
-export const composerIntents = ['schedule', 'now', 'draft', 'save']
+export const composerIntents = ['schedule', 'queue', 'now', 'draft', 'save']
 
 /** Create a post from the composer's form, or change `post`. The form's `intent` is the button that was pressed. */
 export async function compose(api: Api, form: FormData, zone: string, post: Post | null) {
@@ -27,7 +27,9 @@ export async function compose(api: Api, form: FormData, zone: string, post: Post
   try {
     await saveAlts(api, typed.alts)
     if (!post) {
-      const created = wanted(intent, typed, wall, zone) as Parameters<Api['posts']['create']>[0]
+      const created = { ...wanted(intent, typed, wall, zone), ...queueIn(form) } as Parameters<
+        Api['posts']['create']
+      >[0]
       const made = await api.workingCopies.create({ id: String(form.get('copy') ?? uuidv7()), post: created })
       return redirect(`/posts/${made.id}?said=${intent}`)
     }
@@ -55,7 +57,7 @@ function wanted(intent: string, typed: Typed, wall: Wall, zone: string) {
   const { content, channelIds, mediaIds } = typed
   const [overrides, tags] = [sentOverrides(typed), tagsIn(typed)]
   const date = instantOf(wall.date, wall.time, zone)?.toISOString()
-  const when = intent === 'now' || !date ? {} : { date }
+  const when = takesNoDate(intent) || !date ? {} : { date }
   return { type: intent, content, channelIds, mediaIds, overrides, tags, ...when }
 }
 
@@ -68,16 +70,24 @@ function sentOverrides({ channelIds, overrides }: Typed): Override[] {
   return overrides.filter(({ channelId }) => channelIds.includes(channelId))
 }
 
+function takesNoDate(intent: string): boolean {
+  return intent === 'now' || intent === 'queue'
+}
+
+function queueIn(form: FormData): { queueId?: string } {
+  return form.get('intent') === 'queue' && form.has('queueId') ? { queueId: String(form.get('queueId')) } : {}
+}
+
 type Asked = { intent: string; typed: Typed; wall: Wall; zone: string; post: Post; form: FormData }
 
 function change({ intent, typed, wall, zone, post, form }: Asked): Parameters<Api['posts']['update']>[0] {
   const { type: _, date, ...parts } = wanted(intent, typed, wall, zone)
-  const type = intent === 'save' ? {} : { type: intent as Post['type'] }
+  const type = intent === 'save' ? {} : { type: intent as Post['type'] | 'queue' }
   const before = post.date ? clockAt(post.date, zone) : { date: '', time: '' }
   // The fields have no seconds: a date that was not touched stays what it is.
   const isTouched = before.date !== wall.date || before.time !== wall.time
-  const when = isTouched && intent !== 'now' ? { date: date ?? null } : {}
-  return { id: post.id, ...parts, ...type, ...when, ifVersions: [Number(form.get('version'))] }
+  const when = isTouched && !takesNoDate(intent) ? { date: date ?? null } : {}
+  return { id: post.id, ...parts, ...type, ...queueIn(form), ...when, ifVersions: [Number(form.get('version'))] }
 }
 
 function besideParts(typed: Typed, { detail, errors }: Problem): Record<string, string[]> {

@@ -42,7 +42,7 @@ function suggested(before: Fields, { date, time }: Wall): Fields {
   return before.isDateSuggested && isNew ? { ...before, date, time } : before
 }
 
-// What was a suggestion is its date now.
+// The post may have got another date than the form had: the queue's. And what was a suggestion is its date now.
 function dated(before: Fields, sent: Wall, { date, time, isDateSuggested }: Fields): Fields {
   const isSent = before.date === sent.date && before.time === sent.time
   return isSent ? { ...before, date, time, isDateSuggested } : before

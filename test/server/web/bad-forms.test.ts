@@ -43,6 +43,8 @@ const pages = [
   '/settings/developers/apps',
   '/settings/approved-apps',
   '/channels',
+  '/queues/new',
+  `/queues/${NoPost}`,
   '/posts/new',
   '/posts/working-copy',
   '/posts/media-link',
@@ -75,6 +77,14 @@ test('a form for a page that takes none, or for no page, is refused, and the log
   expect((await send('/docs?_data=nothing', UrlEncoded, 'a=b')).status).toBe(403)
   expect((await send('/nothing', UrlEncoded, 'a=b')).status).toBe(405)
   expect(w.web.log()).not.toContain('"level":50')
+})
+
+test('the new times of 10,000 posts of a queue fit into its form, and those of 25,000 do not', async () => {
+  const move = (count: number) =>
+    new URLSearchParams({ intent: 'move', moves: Array(count).fill(`${NoPost} 2031-05-06T07:00:00.000Z`).join(',') })
+  const path = `/queues/${NoPost}`
+  expect((await send(path, UrlEncoded, move(10_000))).status).toBe(404) // read whole: there is no such queue
+  expect((await send(path, UrlEncoded, move(25_000))).status).toBe(413)
 })
 
 test('a form with a name that makes a list without end, or an endless name, is refused at once', async () => {

@@ -5,6 +5,7 @@ import { controlClass } from '../../../ui/forms/control.tsx'
 import { clockAt, inFull, nextHour, offsetAt } from '../../../ui/time-zone.ts'
 import { composerStrings } from '../strings.tsx'
 import { suggestedValue, type Wall } from '../typed.ts'
+import { LeavesQueue } from './leaves-queue.tsx'
 import { PhraseField } from './phrase-field.tsx'
 import { WhenProblems } from './when-problems.tsx'
 
@@ -42,6 +43,7 @@ export function When({ wall, isSuggested, onChange, onSuggest, problems }: WhenP
         <PhraseField phrase={phrase} onPhrase={setPhrase} zone={zone} time={wall.time} onUnderstood={onChange} />
         <Part label={strings.date} {...part('date')} onChange={change} />
         <Part label={strings.time} {...part('time')} onChange={change} />
+        <LeavesQueue />
       </div>
       <div id="when-zone" role="status" className="mt-1.5 text-sm text-muted">
         <Meaning wall={wall} zone={zone} isSuggested={isSuggested} isPast={isOver && !isRefused} />

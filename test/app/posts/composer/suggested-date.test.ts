@@ -82,6 +82,18 @@ test.each([true, false])(
   },
 )
 
+test('a draft that gets the time of a queue shows that time', async () => {
+  const times = [{ weekday: 1, time: '09:05' }]
+  await member.callApi('POST', '/queues', { name: 'Mondays', timeZone: 'UTC', times, channelIds: member.channelIds })
+  await page.goto('/posts/new')
+  await textOf(page).fill('For the queue')
+  await saveDraft()
+  await page.getByRole('button', { name: 'Add to queue' }).click()
+  await page.getByText('The post is in the queue.').waitFor()
+  await expect.poll(() => page.getByLabel('Time').inputValue()).toBe('09:05')
+  expect(await suggestion().count()).toBe(0)
+})
+
 test('a page that stays open suggests a later time once the first has passed, and leaves a chosen time', async () => {
   page = await here.page({ storageState: await page.context().storageState() })
   await page.clock.install()
