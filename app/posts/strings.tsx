@@ -90,6 +90,7 @@ export const postStrings = {
   retry: 'Retry',
   unschedule: 'Unschedule',
   cancel: "Don't send", // nothing of it is scheduled any more
+  undo: 'Undo',
   isNow: (status: string) => `Nothing was changed. This post is now: ${status}.`,
   duplicate: 'Duplicate',
   ownText: (channel: ReactNode) => <>Text for {channel}</>,
@@ -107,6 +108,8 @@ export const postStrings = {
     save: 'Your changes are saved.',
     cancel: "We won't send this post.",
     unschedule: 'Unscheduled.',
+    'schedule-again': 'The post is scheduled again.',
+    restore: 'The draft is back.',
     retry: 'Retrying…',
     published: 'Marked as published.',
     not_published: 'Publishing…',

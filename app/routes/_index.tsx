@@ -8,6 +8,7 @@ import { useLivePosts } from '../posts/live.ts'
 import { PostDays, PostSection } from '../posts/post-list.tsx'
 import { statusesOf } from '../posts/status-filter.ts'
 import { postListStrings as strings } from '../posts/strings.tsx'
+import { UndoDelete } from '../posts/undo.tsx'
 import { queueNames } from '../queues/choices.ts'
 import { useMay } from '../shell/permissions.ts'
 import { useCurrentInView } from '../ui/current-in-view.ts'
@@ -58,7 +59,7 @@ export async function loader(args: LoaderFunctionArgs) {
     nextCursor: page.nextCursor,
     status,
     isFirstPage: !cursor,
-    isRemoved: searchParams.has('removed'),
+    removed: searchParams.get('removed'),
     channels,
     queues,
     today: clockAt(now, member.timeZone).date,
@@ -103,7 +104,7 @@ async function topOf(api: Api, today: Date) {
 }
 
 export default function Posts() {
-  const { needs, late, drafts, posts, channels, today, status, isRemoved } = useLoaderData<typeof loader>()
+  const { needs, late, drafts, posts, channels, today, status, removed } = useLoaderData<typeof loader>()
   const { write } = useMay()
   useLivePosts([...needs.posts, ...late.posts, ...posts])
   const isEmpty = needs.count + late.count + drafts.count + posts.length === 0
@@ -117,7 +118,11 @@ export default function Posts() {
           </ButtonLink>
         ) : null}
       </PageHead>
-      {isRemoved ? <Notice>{strings.draftDeleted}</Notice> : null}
+      {removed ? (
+        <Notice>
+          {strings.draftDeleted} {write ? <UndoDelete id={removed} /> : null}
+        </Notice>
+      ) : null}
       <Filters current={status} />
       <PostSection title={<NeedsTitle count={needs.count} />} posts={needs.posts} channels={channels} />
       <ShowAll of={needs} name={strings.sections.allNeedingAttention} to="/?status=needs_attention" />

@@ -14,6 +14,7 @@ import { PostHead } from '../posts/post-head.tsx'
 import { KeptParts, PostShown } from '../posts/post-shown.tsx'
 import { publishedOn, resendOf, settledIn, withPublished } from '../posts/resend.tsx'
 import { postStrings } from '../posts/strings.tsx'
+import { UndoUnschedule } from '../posts/undo.tsx'
 import { LeftText } from '../posts/working-copy/notices.tsx'
 import { startOf, withOwnFiles } from '../posts/working-copy/start.ts'
 import { namedQueue, queueChoices } from '../queues/choices.ts'
@@ -54,26 +55,35 @@ export async function loader(args: LoaderFunctionArgs) {
     query.get('left') === post.queueId ? null : namedQueue(api, query.get('left')),
   ])
   const done = query.get('said') ?? ''
-  const said = isTrueOf(done, post) ? (sentences[done] ?? null) : null
+  const undo = done === 'unschedule' ? cancelledOf(post, query.getAll('on')) : []
+  const said = isTrueOf(done, post, undo) ? (sentences[done] ?? null) : null
   const shownParts = { post, previews, channels, gone, media, files, attempts: attempts.data }
-  return json({ ...shownParts, untouched, begun, left, said, queue, queueMissed, queueLeft, queues })
+  return json({ ...shownParts, untouched, begun, left, said, undo, queue, queueMissed, queueLeft, queues })
 }
 
 const sentences: Record<string, string> = postStrings.done
 
 const trueOf: Record<string, PostStatus[]> = {
   schedule: ['SCHEDULED', 'HELD'],
+  'schedule-again': ['SCHEDULED', 'HELD'],
   now: ['SCHEDULED', 'PUBLISHING'],
   retry: ['SCHEDULED', 'PUBLISHING'],
   not_published: ['SCHEDULED', 'PUBLISHING'],
   draft: ['DRAFT'],
+  restore: ['DRAFT'],
   cancel: ['CANCELLED'],
-  unschedule: ['CANCELLED', 'FAILED', 'PARTIALLY_PUBLISHED', 'PUBLISHED'],
 }
 
 // The router keeps the sentence while the page is open, and the post goes on to other states.
-function isTrueOf(done: string, { status }: Post): boolean {
+function isTrueOf(done: string, { status }: Post, undo: string[]): boolean {
+  if (done === 'unschedule') return undo.length > 0
   return trueOf[done]?.includes(status) ?? (status !== 'PUBLISHED' || done === 'published')
+}
+
+// The channels of `wanted` on which Undo can schedule the post again.
+function cancelledOf({ deliveries }: Post, wanted: string[]): string[] {
+  const cancelled = deliveries.filter(({ status, channelId }) => status === 'CANCELLED' && wanted.includes(channelId))
+  return cancelled.map(({ channelId }) => channelId)
 }
 
 export async function action(args: ActionFunctionArgs) {
@@ -142,7 +152,9 @@ async function discarded(api: Api, id: string): Promise<string> {
 /** Do what a button of the page asks. Returns where to go on. */
 async function decide(api: Api, id: string, intent: string, form: FormData): Promise<string> {
   if (intent === 'cancel') return cancelled(api, id)
-  if (intent === 'retry') await api.posts.retry({ id })
+  if (intent === 'schedule-again') return scheduledAgain(api, id, form)
+  if (intent === 'restore') await api.posts.restore({ id })
+  else if (intent === 'retry') await api.posts.retry({ id })
   else {
     const typed = form.get('url')
     const url = intent === 'published' && typed ? { url: String(typed) } : {}
@@ -152,19 +164,27 @@ async function decide(api: Api, id: string, intent: string, form: FormData): Pro
   return `/posts/${id}?said=${intent}`
 }
 
+async function scheduledAgain(api: Api, id: string, form: FormData): Promise<string> {
+  const before = await api.posts.get({ id })
+  await api.posts.scheduleAgain({ id, channelIds: form.getAll('channelIds').map(String) })
+  return withQueueLeft(api, before, `/posts/${id}?said=schedule-again`)
+}
+
 async function cancelled(api: Api, id: string): Promise<string> {
   const post = await api.posts.get({ id })
   await api.posts.cancel({ id })
-  if (post.type === 'draft') return '/?removed'
+  if (post.type === 'draft') return `/?removed=${id}`
   const waiting = post.deliveries.filter(({ status }) => ['SCHEDULED', 'HELD'].includes(status))
   if (waiting.length === 0) return `/posts/${id}?said=cancel`
-  return `/posts/${id}?said=unschedule`
+  const query = new URLSearchParams({ said: 'unschedule' })
+  for (const { channelId } of waiting) query.append('on', channelId)
+  return `/posts/${id}?${query}`
 }
 
 export default function ShowPost() {
   const { post, previews, channels, gone, media, files, attempts, untouched, begun, left } =
     useLoaderData<typeof loader>()
-  const { said, queue, queueMissed, queueLeft } = useLoaderData<typeof loader>()
+  const { said, undo, queue, queueMissed, queueLeft } = useLoaderData<typeof loader>()
   const isRefused = useActionData() !== undefined // every other answer of the action leads on
   const { write } = useMay()
   const { key } = useLocation() // the same sentence is announced again after the next press
@@ -181,9 +201,10 @@ export default function ShowPost() {
   return (
     <>
       {said && !isRefused ? (
-        <Done key={key} params={['said', 'missed', 'left']}>
+        <Done key={key} params={['said', 'on', 'missed', 'left']} hasUndo={undo.length > 0}>
           {said} {queueMissed && !queue ? postStrings.missedQueue(queueMissed.name) : null}
-          {queueLeft ? postStrings.leftQueue(queueLeft.name) : null}
+          {queueLeft ? postStrings.leftQueue(queueLeft.name) : null}{' '}
+          {undo.length > 0 && write ? <UndoUnschedule channelIds={undo} /> : null}
         </Done>
       ) : null}
       {left && write ? <LeftText copy={left} channels={all} /> : null}

@@ -11,7 +11,7 @@ import { callWebhooks } from './wake-ups.ts'
 /** A post and its organisation. */
 export type TheirPost = { organisationId: string; postId: string }
 
-type PostChange = 'post.updated' | 'post.cancelled'
+type PostChange = 'post.created' | 'post.updated' | 'post.cancelled'
 
 /**
  * Record the status and the last change of an organisation's posts, for lists. Emit an event for a status that is

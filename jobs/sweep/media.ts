@@ -12,7 +12,7 @@ const Digits = '0123456789abcdef'
 type Deps = { db: Db; files: Files; log: Logger; now?: () => Date }
 
 /**
- * Remove media that are a week old and that neither a post nor a working copy uses, the rest of aborted uploads, and stored files that nothing
+ * Remove media that are a week old and that no post, working copy or deleted draft uses, the rest of aborted uploads, and stored files that nothing
  * names. Of these files we check a sixteenth at a time, by the hour of `now`. Ends early when `signal` is aborted.
  */
 export async function sweepMedia({ db, files, log, now = () => new Date() }: Deps, signal: AbortSignal): Promise<void> {
@@ -64,4 +64,6 @@ const isUnused = sql`
     select from working_copies w where w.organisation_id = m.organisation_id and w.media_ids @> array[m.id])
   and not exists (
     select from working_copies w where w.organisation_id = m.organisation_id
-      and w.overrides @> jsonb_build_array(jsonb_build_object('mediaIds', jsonb_build_array(m.id))))`
+      and w.overrides @> jsonb_build_array(jsonb_build_object('mediaIds', jsonb_build_array(m.id))))
+  and not exists (
+    select from deleted_drafts d where d.organisation_id = m.organisation_id and d.media_ids @> array[m.id])`

@@ -9,7 +9,7 @@ import { workerMinutes } from '../../db/schema/installation.ts'
 import { mailLinks, mails, notices } from '../../db/schema/mail.ts'
 import { uploads } from '../../db/schema/media.ts'
 import { appSecrets, authorizationCodes, authorizationRequests } from '../../db/schema/oauth.ts'
-import { workingCopies } from '../../db/schema/posts.ts'
+import { deletedDrafts, workingCopies } from '../../db/schema/posts.ts'
 import { events } from '../../db/schema/webhooks.ts'
 
 /** How often a worker process sweeps. */
@@ -32,9 +32,11 @@ const over: [PgTable, SQL][] = [
   [throttles, sql`o.expire < now()`],
   [uploads, sql`o.lease_until < now()`],
   [apiRequests, sql`o.at < now() - interval '7 days'`],
+  [deletedDrafts, sql`o.deleted_at < now() - interval '1 day'`],
   [
-    workingCopies, // its post was just created, or deleted
-    sql`o.is_new = exists (select from posts p where p.id = o.id and p.organisation_id = o.organisation_id)`,
+    workingCopies, // its post was just created, or deleted so long ago that Undo is over
+    sql`o.is_new = exists (select from posts p where p.id = o.id and p.organisation_id = o.organisation_id)
+      and not exists (select from deleted_drafts d where d.id = o.id and d.organisation_id = o.organisation_id)`,
   ],
   [signUps, sql`o.expires_at < now()`],
   [sessions, sql`o.expires_at < now()`],

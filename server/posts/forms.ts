@@ -99,6 +99,9 @@ export const UpdatePost = z
     error: "A post of type queue can't have a date. It gets the queue's next free time.",
   })
 
+/** The channels on which a cancelled post is scheduled again. */
+export const ScheduleAgain = z.strictObject({ id: Id, channelIds: channelIds(1) })
+
 const resolved = { id: Id, channelId: Id, ifVersions: IfVersions }
 export const Resolve = z.discriminatedUnion('outcome', [
   z.strictObject({

@@ -1,7 +1,6 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import type { z } from 'zod'
-import type { Tx } from '../../db/client.ts'
-import { posts as postsTable } from '../../db/schema/posts.ts'
+import { sqlStateOf, type Tx } from '../../db/client.ts'
 import { emit, emitPostEvent } from '../../jobs/ledger/events.ts'
 import { iso, type Post } from '../../jobs/ledger/post-view.ts'
 import { recordPublished } from '../../jobs/ledger/settle.ts'
@@ -13,12 +12,14 @@ import { reachesPost, type Viewer } from '../access/visibility.ts'
 import { Failure, type KnownFault } from '../errors.ts'
 import { ById } from '../forms.ts'
 import type * as answers from './answers.ts'
-import { CreatePost, ListAttempts, PostById, Resolve, UpdatePost } from './forms.ts'
+import { deleteDraft, restoreDraft } from './deleted-drafts.ts'
+import { CreatePost, ListAttempts, PostById, Resolve, ScheduleAgain, UpdatePost } from './forms.ts'
 import { CountPosts, countPosts, ListPosts, listPosts } from './list.ts'
 import { isUnsent, whyNoCancel } from './partly-published.ts'
 import { loadPostContext } from './post-checks.ts'
 import { placeFor } from './queueing.ts'
 import { readPost } from './rows.ts'
+import { scheduleAgain } from './schedule-again.ts'
 import { createPost, nothing, problemsOf, requireVersion, updatePost, wantedIn } from './write.ts'
 
 export const posts = router({
@@ -62,9 +63,7 @@ export const posts = router({
         const post = await readPost(tx, actor, id)
         requireVersion(post, ifVersions)
         if (post.type === 'draft') {
-          await cancel(tx, found)
-          await emitPostEvent(tx, { organisationId, postId: id }, 'post.cancelled')
-          await tx.delete(postsTable).where(and(eq(postsTable.id, id), eq(postsTable.organisationId, organisationId)))
+          await deleteDraft(tx, organisationId, id, found)
           return
         }
         const cancellable = found.filter(({ state, maybeOut }) => isUnsent(state, maybeOut) || state === 'failed')
@@ -73,6 +72,23 @@ export const posts = router({
         await emit(tx, organisationId, [id])
       }),
     ),
+
+  /** Undo the deletion of a draft, for the pages. */
+  restore: needs('posts:write')
+    .input(ById)
+    .mutation(({ ctx: { db, actor }, input: { id } }) =>
+      db
+        .transaction((tx) => restoreDraft(tx, actor, id))
+        .catch((error: unknown) => {
+          if (sqlStateOf(error) !== '23505') throw error
+          return readPost(db, actor, id) // another tab sent its text at the same moment
+        }),
+    ),
+
+  /** Undo a cancellation on some channels, for the pages. Throws `unprocessable` if the due time has passed. */
+  scheduleAgain: needs('posts:write')
+    .input(ScheduleAgain)
+    .mutation(({ ctx: { db, actor }, input }) => db.transaction((tx) => scheduleAgain(tx, actor, input))),
 
   retry: needs('posts:write')
     .input(PostById)

@@ -177,10 +177,11 @@ async function sentAs(tx: Tx, { organisationId }: MemberActor, id: string): Prom
   return row?.id ?? null
 }
 
-/** The copy's id, or another one if a post of another organisation has it. */
+/** The copy's id, or another one if a post of another organisation has it, or had it until its draft was deleted. */
 async function freeId(tx: Tx, { organisationId }: MemberActor, id: string): Promise<string> {
   const isTaken = sql`id = ${id} and organisation_id <> ${organisationId}`
-  const [taken] = await tx.execute(sql`select from posts where ${isTaken}`)
+  const [taken] = await tx.execute(sql`
+    select from posts where ${isTaken} union all select from deleted_drafts where ${isTaken}`)
   return taken ? otherId(organisationId, id) : id
 }
 

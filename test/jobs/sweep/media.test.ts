@@ -12,7 +12,7 @@ import { feedItems } from '../../../db/schema/feeds.ts'
 import { deliveries } from '../../../db/schema/ledger.ts'
 import { media, postMedia } from '../../../db/schema/media.ts'
 import { apps } from '../../../db/schema/oauth.ts'
-import { workingCopies } from '../../../db/schema/posts.ts'
+import { deletedDrafts, workingCopies } from '../../../db/schema/posts.ts'
 import { sweepMedia } from '../../../jobs/sweep/media.ts'
 import { aChannel, aDelivery, anOrganisation } from '../../builders.ts'
 import { testDatabase } from '../../postgres/database.ts'
@@ -126,6 +126,17 @@ test('a file that only one channel gets in a text that somebody has not sent yet
 
   expect([await rowsOf(used.id), await isThere(used.fileKey)]).toEqual([1, true])
   expect(await rowsOf(unused.id)).toBe(0)
+})
+
+test('a file of a draft that was deleted in the last day stays, for Undo', async () => {
+  const used = await aMedia(8)
+  const rows = { post: {}, deliveries: [], media: [] }
+  await database.db.insert(deletedDrafts).values({ id: randomUUID(), organisationId, ...rows, mediaIds: [used.id] })
+
+  await sweepAll()
+
+  expect(await rowsOf(used.id)).toBe(1)
+  expect(await isThere(used.fileKey)).toBe(true)
 })
 
 test('a file stays while another row uses it', async () => {

@@ -140,6 +140,8 @@ const cases: Record<string, Case> = {
     with: (t) => ({ id: t.ownPostId, channelIds: [t.channelId], mediaIds: [t.mediaId] }),
   },
   'posts.cancel': { ...write, with: (t) => ({ id: t.postId }) },
+  'posts.restore': { ...write, with: (t) => ({ id: t.postId }) },
+  'posts.scheduleAgain': { ...write, with: (t) => ({ id: t.postId, channelIds: [t.channelId] }), own: 'done' },
   'posts.retry': { ...write, with: (t) => ({ id: t.postId }), own: 'nothing_to_retry' },
   'posts.resolve': {
     ...{ ...write, own: 'nothing_to_resolve' },
