@@ -271,6 +271,7 @@ export const faultCures = {
   too_big: null,
   too_small: null,
   too_many_copies: null,
+  too_slow: null,
   invalid: null,
   repeated: null,
   media_type_not_supported: null,

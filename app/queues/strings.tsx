@@ -83,6 +83,7 @@ export const queueStrings = {
     drafts: 'Drafts in this queue',
     lead: 'Drag a post, or use the arrows, to change the order. The posts swap times.',
     none: 'No posts are waiting.',
+    all: 'All posts of this queue',
     next: 'Next free times',
     noneFree: 'No free times.',
     noText: 'No text',

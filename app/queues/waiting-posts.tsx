@@ -21,6 +21,9 @@ export function WaitingPosts({ posts, queue }: { posts: Waiting[]; queue: Pick<Q
           <h2 id="waiting" className="font-semibold">
             {queue.pausedAt === null ? strings.title : strings.drafts}
           </h2>
+          <Link to={`/posts/find?queueId=${queue.id}`} className="text-sm underline underline-offset-2">
+            {strings.all}
+          </Link>
         </div>
         <p className="mt-1 text-sm text-muted">{posts.length === 0 ? strings.none : canMove ? strings.lead : null}</p>
         <p role="status" className="text-sm text-good empty:hidden">

@@ -4,6 +4,7 @@ import { CalendarClock, PenLine, TriangleAlert } from 'lucide-react'
 import type { Post, PostStatus } from '../../jobs/ledger/post-view.ts'
 import type { Api } from '../../server/router.ts'
 import { allChannels, shown, signedIn } from '../api.ts'
+import { FindField } from '../posts/find/find-field.tsx'
 import { useLivePosts } from '../posts/live.ts'
 import { PostDays, PostSection } from '../posts/post-list.tsx'
 import { statusesOf } from '../posts/status-filter.ts'
@@ -123,6 +124,7 @@ export default function Posts() {
           {strings.draftDeleted} {write ? <UndoDelete id={removed} /> : null}
         </Notice>
       ) : null}
+      <FindField />
       <Filters current={status} />
       <PostSection title={<NeedsTitle count={needs.count} />} posts={needs.posts} channels={channels} />
       <ShowAll of={needs} name={strings.sections.allNeedingAttention} to="/?status=needs_attention" />

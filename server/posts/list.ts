@@ -23,7 +23,7 @@ import { cursor, Id, Instant, limit, text } from '../forms.ts'
 // statuses are wanted is a parameter: each connection keeps every statement that it has seen.
 
 /** One or more statuses. */
-const PostStatuses = z.array(z.enum(postStatuses)).min(1).max(postStatuses.length)
+export const PostStatuses = z.array(z.enum(postStatuses)).min(1).max(postStatuses.length)
 /** What a list of posts can be asked for. */
 export const ListPosts = z.strictObject({
   status: z
@@ -97,7 +97,7 @@ export async function countPosts(
 }
 
 /** SQL: the common table `moving`: the organisation's posts with a delivery in progress. They are few. Their rows lack part of what posts show. */
-function moving({ organisationId }: Viewer): SQL {
+export function moving({ organisationId }: Viewer): SQL {
   return sql`moving as materialized (
     select d.post_id as id, max(${movedAt(sql`d`)}) as at, bool_or(d.state <> 'claimed' or d.maybe_out) as is_sending
     from deliveries d where d.organisation_id = ${organisationId} and ${isMoving(sql`d`)} group by 1)`

@@ -13,6 +13,7 @@ import { Failure, type KnownFault } from '../errors.ts'
 import { ById } from '../forms.ts'
 import type * as answers from './answers.ts'
 import { deleteDraft, restoreDraft } from './deleted-drafts.ts'
+import { FindPosts, findableBy, findPosts } from './find.ts'
 import { CreatePost, ListAttempts, PostById, Resolve, ScheduleAgain, UpdatePost } from './forms.ts'
 import { CountPosts, countPosts, ListPosts, listPosts } from './list.ts'
 import { isUnsent, whyNoCancel } from './partly-published.ts'
@@ -41,6 +42,14 @@ export const posts = router({
   list: needs('posts:read')
     .input(ListPosts)
     .query(({ ctx: { db, actor }, input }): Promise<Page<Post>> => listPosts(db, actor, input)),
+
+  /** Posts by words, tag, channel, queue, status, author and dates, for the pages. */
+  find: needs('posts:read')
+    .input(FindPosts)
+    .query(({ ctx: { db, actor }, input }): Promise<Page<Post>> => findPosts(db, actor, input)),
+
+  /** The authors, tags and queues that posts can be found by. */
+  findableBy: needs('posts:read').query(({ ctx: { db, actor } }) => findableBy(db, actor)),
 
   /** How many posts there are of some statuses, for the pages. */
   count: needs('posts:read')

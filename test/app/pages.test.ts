@@ -99,6 +99,8 @@ async function describeAll(page: Page): Promise<void> {
   Object.assign(paths, {
     posts: '/',
     published: '/?status=PUBLISHED',
+    find: '/posts/find?words=e',
+    findNothing: '/posts/find?words=nothing-has-this&from=not-a-day',
     compose: '/posts/new',
     scheduled: `/posts/${await post('scheduled', 86_400_000)}`,
     failed: `/posts/${await post('failed', -86_400_000)}`,

@@ -132,7 +132,10 @@ const cases: Record<string, Case> = {
   },
   'posts.list': { ...read, with: (t) => ({ channelId: t.channelId }), missing: 'done' },
   'posts.list of queue': { ...read, with: (t) => ({ queueId: t.queueId }), missing: 'done' },
+  'posts.find in queue': { ...read, with: (t) => ({ queueId: t.queueId }), missing: 'done' },
   'posts.count': { may: 'viewer', key: true, with: () => ({ status: ['SCHEDULED'] }) },
+  'posts.find': { ...read, key: true, with: (t) => ({ channelId: t.channelId }), missing: 'done' },
+  'posts.findableBy': { may: 'viewer', key: true },
   'posts.get': { ...read, with: (t) => ({ id: t.postId }) },
   'posts.update': { ...write, with: (t) => ({ ...text, id: t.postId }) },
   'posts.update to': {

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import type { Post } from '../../../jobs/ledger/post-view.ts'
 import type { Actor } from '../../../server/access/credentials.ts'
 import { aHouse } from '../house.ts'
-import { apiAs, expectProblem, faultsOf, webWithChannel } from '../web.ts'
+import { apiAs, expectProblem, faultsOf, memberWith, webWithChannel } from '../web.ts'
 import { aQueue, queuePost } from './queue-calls.ts'
 
 const w = webWithChannel()
@@ -70,6 +70,8 @@ test('a queue that is unknown, malformed or of another organisation has no posts
   const { member } = await aHouse(w)
   const theirs = apiAs(w.installation, member)
   expect((await theirs.posts.list({ queueId: queue.id })).data).toEqual([])
+  expect((await theirs.posts.find({ queueId: queue.id })).data).toEqual([])
+  expect((await theirs.posts.findableBy()).queues).toEqual([])
   const twice = await w.call('GET', `/posts?queueId=${queue.id}&queueId=${queue.id}`)
   expectProblem(twice, 400, 'invalid_request')
   expect(faultsOf(twice)).toEqual(['queueId repeated'])
@@ -81,4 +83,17 @@ test('a token of some channels lists only what it may see of a queue', async () 
   const app = { kind: 'app', id: queue.id, organisationId, name: 'x', scopes: ['posts:read'], channelIds: [other] }
   const { data } = await apiAs(w.installation, app as unknown as Actor).posts.list({ queueId: queue.id })
   expect(data.map(({ content }) => content)).toEqual(['two'])
+})
+
+test('Find posts offers the queues and finds by one', async () => {
+  const { queue, evenings } = await twoQueues()
+  const api = apiAs(w.installation, await memberWith(w.installation, w))
+  expect((await api.posts.findableBy()).queues).toEqual([
+    { id: evenings.id, name: 'Evenings' },
+    { id: queue.id, name: 'Main' },
+  ])
+  const found = async (wanted: object) => (await api.posts.find(wanted)).data.map(({ content }) => content)
+  expect(await found({ queueId: queue.id })).toEqual(['three', 'two', 'one'])
+  expect(await found({ queueId: queue.id, words: 'tw' })).toEqual(['two'])
+  expect(await found({ queueId: 'no-id' })).toEqual([])
 })
