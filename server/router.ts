@@ -16,6 +16,7 @@ import { approvedApps } from './oauth/approved-apps.ts'
 import { apps } from './oauth/apps.ts'
 import { authorize } from './oauth/authorize.ts'
 import { operations } from './operations/operations.ts'
+import { calendar } from './posts/calendar.ts'
 import { posts } from './posts/posts.ts'
 import { workingCopies } from './posts/working-copies.ts'
 import { queues } from './queues/queues.ts'
@@ -27,6 +28,7 @@ export const appRouter = router({
   approvedApps,
   apps,
   authorize,
+  calendar,
   channels,
   feeds,
   keys,

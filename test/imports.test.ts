@@ -77,7 +77,7 @@ const Rooms: Record<string, string[][]> = {
     ['api', 'stylesheet', 'tailwind'],
     ['ui'],
     ['shell'],
-    ['channels', 'developers', 'docs', 'feeds', 'operations', 'posts', 'queues', 'settings'],
+    ['calendar', 'channels', 'developers', 'docs', 'feeds', 'operations', 'posts', 'queues', 'settings'],
     ['routes', 'root', 'entry'],
   ],
 }
@@ -86,6 +86,7 @@ const beside: Record<string, string[]> = {
   'server/oauth': ['media', 'webhooks'],
   'server/operations': ['accounts', 'channels', 'posts'],
   'server/queues': ['posts'],
+  'app/calendar': ['posts', 'queues'],
   'app/developers': ['channels'],
   'app/operations': ['channels'],
   'app/posts': ['channels', 'queues'],

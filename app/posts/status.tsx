@@ -33,6 +33,17 @@ const inks: Record<Tone, string> = {
   bad: 'text-bad',
 }
 
+/** A status as an icon, for where there is no room for its word. Screen readers get the word. */
+export function StatusIcon({ of: status }: { of: PostStatus }) {
+  const { icon: Icon, tone } = looks[status]
+  return (
+    <>
+      <Icon aria-hidden className={`size-3.5 shrink-0 ${inks[tone]}`} />
+      <span className="sr-only">{postStrings.statuses[status]}</span>
+    </>
+  )
+}
+
 /** The status of a post or a delivery. */
 export function Status({ of: status }: { of: PostStatus }) {
   return <Pill name={postStrings.statuses[status]} {...looks[status]} isMoving={status === 'PUBLISHING'} />

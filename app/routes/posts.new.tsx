@@ -5,6 +5,8 @@ import type { Override } from '../../jobs/ledger/post-view.ts'
 import type { Media } from '../../server/media/media.ts'
 import type { Api } from '../../server/router.ts'
 import { allChannels, formOf, shown, signedIn } from '../api.ts'
+import { ChosenTime } from '../calendar/free-times/chosen-time.tsx'
+import { channelsFor, chosenIn, takeChosen } from '../calendar/free-times/taking.ts'
 import { compose } from '../posts/composer/compose.ts'
 import { Composer } from '../posts/composer/composer.tsx'
 import { composerStrings } from '../posts/composer/strings.tsx'
@@ -14,7 +16,7 @@ import { queueChoices } from '../queues/choices.ts'
 import { useAccount } from '../shell/account.ts'
 import { useMay } from '../shell/permissions.ts'
 import { PageHead } from '../ui/page.tsx'
-import { nextHour } from '../ui/time-zone.ts'
+import { clockIn, nextHour } from '../ui/time-zone.ts'
 
 export const meta: MetaFunction = () => [{ title: composerStrings.pageTitle }]
 
@@ -23,19 +25,22 @@ export async function loader(args: LoaderFunctionArgs) {
   const query = new URL(args.request.url).searchParams
   const [from, asked] = [query.get('from'), query.get('copy') ?? '']
   const id = isUuid(asked) ? asked.toLowerCase() : uuidv7()
-  const [channels, last, previews, model, media] = await Promise.all([
+  const [channels, last, previews, model, media, chosen] = await Promise.all([
     allChannels(api),
     api.workingCopies.lastChannels(),
     api.channels.previews(),
     from ? shown(api.posts.get({ id: from })) : null,
     from ? api.media.ofPost({ postId: from }) : ([] as Media[]),
+    chosenIn(api, query, member.timeZone),
   ])
   const files = await withOwnFiles(api, media, model?.overrides ?? [])
   // With one channel there is nothing to choose. With more, the person's last choice is the best guess.
-  const guess = channels.filter(({ id }) => channels.length === 1 || last.includes(id)).map(({ id }) => id)
+  const likely = chosen ? channelsFor(chosen, last) : last
+  const guess = channels.filter(({ id }) => channels.length === 1 || likely.includes(id)).map(({ id }) => id)
   const { content, channelIds, overrides } = model ?? { content: '', channelIds: guess, overrides: [] as Override[] }
   const connected = channelIds.filter((id) => channels.some((channel) => channel.id === id))
-  const clock = { ...nextHour(member.timeZone), isDateSuggested: true }
+  const askedAt = clockIn(query.get('at')) // by a press in the calendar
+  const clock = { ...(askedAt ?? nextHour(member.timeZone)), isDateSuggested: askedAt === null }
   const tags = model?.tags.join(', ') ?? ''
   const untouched = { content, channelIds: connected, media, overrides, tags, files, ...clock }
   const copy = { id, isNew: true, revision: 0, postVersion: null }
@@ -45,18 +50,23 @@ export async function loader(args: LoaderFunctionArgs) {
     asked ? noTexts : api.workingCopies.list(),
     queueChoices(api),
   ])
-  return json({ channels, previews, untouched, unfinished, queues, ...begun })
+  return json({ channels, previews, untouched, unfinished, queues, chosen, ...begun })
 }
 
 const noTexts: Awaited<ReturnType<Api['workingCopies']['list']>> = []
 
 export async function action(args: ActionFunctionArgs) {
   const { api, member } = signedIn(args)
-  return compose(api, formOf(args.context), member.timeZone, null)
+  const form = formOf(args.context)
+  const answer = await compose(api, form, member.timeZone, null)
+  const to = answer.headers.get('Location')
+  if (!to) return answer
+  const missed = await takeChosen(api, new URL(args.request.url).searchParams, form, member.timeZone)
+  return missed ? redirect(`${to}&missed=${encodeURIComponent(missed)}`) : answer
 }
 
 export default function NewPost() {
-  const { channels, previews, untouched, unfinished, copy, start } = useLoaderData<typeof loader>()
+  const { channels, previews, untouched, unfinished, chosen, copy, start } = useLoaderData<typeof loader>()
   const [query] = useSearchParams()
   const { write } = useMay()
   const isSuspended = useAccount()?.isSuspended
@@ -66,6 +76,7 @@ export default function NewPost() {
     <>
       <PageHead title={composerStrings.title} />
       <Unfinished key={`unfinished ${query.get('copy')}`} texts={unfinished} />
+      {chosen ? <ChosenTime {...chosen} /> : null}
       <Composer
         key={query.get('copy')}
         post={null}

@@ -7,7 +7,7 @@ export function mayManage(role: Role): boolean {
 }
 
 /** Whether a role may write posts. */
-function mayWrite(role: Role): boolean {
+export function mayWrite(role: Role): boolean {
   return role !== 'viewer'
 }
 

@@ -1,5 +1,15 @@
 import { Form, Link, useLocation, useNavigation, useSubmit } from '@remix-run/react'
-import { Check, ChevronsUpDown, Gauge, ListOrdered, LogOut, Megaphone, Send, Settings } from 'lucide-react'
+import {
+  CalendarDays,
+  Check,
+  ChevronsUpDown,
+  Gauge,
+  ListOrdered,
+  LogOut,
+  Megaphone,
+  Send,
+  Settings,
+} from 'lucide-react'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Warning } from '../ui/warning.tsx'
 import { useAccount } from './account.ts'
@@ -15,6 +25,7 @@ export type Handle = { bare?: boolean; wide?: boolean; still?: (data: unknown) =
 
 const navigation = [
   { to: '/', name: shellStrings.navigation.posts, icon: Send, under: /^\/($|posts)/ },
+  { to: '/calendar', name: shellStrings.navigation.calendar, icon: CalendarDays, under: /^\/calendar/ },
   { to: '/queues', name: shellStrings.navigation.queues, icon: ListOrdered, under: /^\/queues/ },
   { to: '/channels', name: shellStrings.navigation.channels, icon: Megaphone, under: /^\/channels/ },
   { to: '/settings/account', name: shellStrings.navigation.settings, icon: Settings, under: /^\/settings/ },

@@ -13,6 +13,7 @@ export const shellStrings = {
   navigation: {
     label: 'Main',
     posts: 'Posts',
+    calendar: 'Calendar',
     queues: 'Queues',
     channels: 'Channels',
     settings: 'Settings',

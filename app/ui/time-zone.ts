@@ -22,6 +22,12 @@ export function startOfDay(now: Date, zone: string): Date {
   return DateTime.fromJSDate(now, { zone }).startOf('day').toJSDate()
 }
 
+/** The date and time of `yyyy-mm-ddThh:mm`. Null: it is no such thing. */
+export function clockIn(written: string | null): { date: string; time: string } | null {
+  const [, date, time] = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)$/.exec(written ?? '') ?? []
+  return date && time && instantOf(date, time, 'UTC') ? { date, time } : null
+}
+
 /** The next full hour on a clock in `zone` that is at least ten minutes away. */
 export function nextHour(zone: string): { date: string; time: string } {
   const soon = DateTime.now().setZone(zone).plus({ minutes: 10 })

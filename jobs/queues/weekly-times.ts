@@ -41,6 +41,23 @@ export function nextTimes(queue: WeeklyTimes, after: Date, count: number, taken 
   return next
 }
 
+/** The times in a range of days that are after `now` and not `taken` (in ms): at most the first `count`. */
+export function timesWithin(
+  queue: WeeklyTimes,
+  now: Date,
+  { from, to }: { from: Date; to: Date },
+  count: number,
+  taken: Set<number>,
+): Date[] {
+  const within: Date[] = []
+  const furthest = DateTime.fromJSDate(now).plus({ years: FurthestYears }).toMillis()
+  for (const time of timesAfter(queue, new Date(Math.max(now.getTime(), from.getTime() - 1)))) {
+    if (time >= to || time.getTime() > furthest || within.length === count) break
+    if (!taken.has(time.getTime())) within.push(time)
+  }
+  return within
+}
+
 /** Whether `date` is one of the weekly times. */
 export function isTimeOf(queue: WeeklyTimes, date: Date): boolean {
   const { value } = timesAfter(queue, new Date(date.getTime() - 1)).next()

@@ -147,6 +147,12 @@ function isoOf(date: Date | null): string | null {
   return date?.toISOString() ?? null
 }
 
+/** All tags of the organisation's posts, the first 200 by name: the choices of the calendar's filter. */
+export async function tagsOf(db: Tx, { organisationId }: Viewer): Promise<string[]> {
+  const rows = await db.execute<{ tag: string }>(tagsIn(organisationId))
+  return [...rows].map(({ tag }) => tag)
+}
+
 function tagsIn(organisationId: string): SQL {
   return sql`
     select distinct unnest(tags) as tag from post_search

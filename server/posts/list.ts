@@ -104,7 +104,7 @@ export function moving({ organisationId }: Viewer): SQL {
 }
 
 /** SQL: the common table `tagged`, if there is a tag, and a comma. */
-function tagged({ who, tag }: Pick<List, 'who' | 'tag'>): SQL {
+export function tagged({ who, tag }: Pick<List, 'who' | 'tag'>): SQL {
   if (tag === undefined) return sql``
   return sql`tagged as materialized (
     select t.post_id as id from post_search t

@@ -34,7 +34,15 @@ function oddControls(): Promise<string[]> {
 
 test.each([390, 1280])('fields and the buttons beside them are of one height, %i pixels wide', async (width) => {
   await page.setViewportSize({ width, height: 900 })
-  for (const path of ['/posts/new', '/posts/find', '/queues/new', `/queues/${queue.id}`, '/settings/account', '/']) {
+  for (const path of [
+    '/posts/new',
+    '/posts/find',
+    '/calendar',
+    '/queues/new',
+    `/queues/${queue.id}`,
+    '/settings/account',
+    '/',
+  ]) {
     await page.goto(path)
     if (path === '/posts/new') {
       await textOf(page).fill('With all of its fields')

@@ -106,6 +106,7 @@ async function describeAll(page: Page): Promise<void> {
     failed: `/posts/${await post('failed', -86_400_000)}`,
     held: `/posts/${await post('held', 3_600_000)}`,
     review: `/posts/${review}`,
+    calendar: '/calendar?view=month',
     channels: '/channels',
     connect: '/channels?connect=bluesky',
     reconnect: `/channels?reconnect=${broken}`,

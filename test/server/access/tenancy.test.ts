@@ -47,6 +47,7 @@ const aCopy = {
   ...{ channelIds: [], mediaIds: [], alts: {}, date: '', time: '' },
 }
 const aNewQueue = { timeZone: 'UTC', times: [] }
+const inHours = (count: number) => new Date(Date.now() + count * 3_600_000).toISOString()
 const anApp = { name: 'x', redirectUris: ['https://x.example/back'] }
 
 const cases: Record<string, Case> = {
@@ -71,6 +72,19 @@ const cases: Record<string, Case> = {
   'apps.delete': { may: 'admin', with: (t) => ({ id: t.appId, name: 'app' }), missing: 'not_found' },
   'authorize.begin': { may: 'anybody', with: () => ({ query: 'client_id=x' }) },
   'authorize.decide': { may: 'viewer', with: () => ({ request: 'x', decision: 'deny' }), own: 'consent_expired' },
+  'calendar.list': {
+    ...{ ...read, missing: 'done' },
+    with: (t) => ({ from: '2031-01-01T00:00:00Z', to: '2031-02-01T00:00:00Z', channelId: t.channelId }),
+  },
+  'calendar.freeTimes': {
+    ...{ ...read, missing: 'done' },
+    with: (t) => ({ from: inHours(0), to: inHours(24), channelId: t.channelId }),
+  },
+  'calendar.tags': { may: 'viewer', key: true },
+  'calendar.moveTo': {
+    ...write,
+    with: (t) => ({ id: t.postId, date: inHours(24), queueId: null }),
+  },
   'channels.list': { may: 'viewer', key: true, with: () => ({}) },
   'channels.get': { ...read, with: (t) => ({ id: t.channelId }) },
   'channels.unsent': { ...read, with: (t) => ({ id: t.channelId }) },

@@ -66,3 +66,23 @@ test('Undo of a deleted draft works after another organisation has sent a post w
   const theirs = /posts\/([\w-]+)/.exec(taken.headers.get('location')!)![1]!
   expect(await read(other.house, theirs)).toMatchObject({ content: 'theirs' })
 })
+
+test('the cookie with which a move can be undone takes a queue only by its id', async () => {
+  const { house, browser } = await aPerson()
+  const channelIds = [await w.channel(house.organisationId)]
+  const from = new Date(Date.now() + 3_600_000).toISOString()
+  const { id } = await aPost(house, { type: 'schedule', date: from, channelIds })
+  const cookieAfter = async (queue: string, time: string) => {
+    const { version } = await read(house, id)
+    const form = { id, version: String(version), by: 'form', from, queue, date: '2031-05-06', time }
+    const headers = { origin: w.site.appUrl, cookie: browser.jar.cookie }
+    const body = new URLSearchParams(form)
+    const answer = await fetch(`${w.site.appUrl}/calendar`, { method: 'POST', redirect: 'manual', headers, body })
+    expect(answer.status).toBe(302)
+    const [, cookie = ''] = /calendar-moved=([^;]*)/.exec(answer.headers.getSetCookie().join()) ?? []
+    return JSON.parse(JSON.parse(Buffer.from(decodeURIComponent(cookie), 'base64').toString()))
+  }
+  const queueId = '01890000-0000-7000-8000-000000000000'
+  expect(await cookieAfter(queueId, '10:00')).toMatchObject({ queueId, before: { id, queueId } })
+  expect(await cookieAfter('x'.repeat(5000), '11:00')).toMatchObject({ queueId: null, before: { id, queueId: null } })
+})

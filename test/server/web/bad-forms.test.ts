@@ -42,6 +42,7 @@ const pages = [
   '/settings/developers/access',
   '/settings/developers/apps',
   '/settings/approved-apps',
+  '/calendar',
   '/channels',
   '/queues/new',
   `/queues/${NoPost}`,
