@@ -11,14 +11,22 @@ import { statusesOf } from '../posts/status-filter.ts'
 import { postListStrings as strings } from '../posts/strings.tsx'
 import { UndoDelete } from '../posts/undo.tsx'
 import { queueNames } from '../queues/choices.ts'
+import { Landing } from '../shell/landing.tsx'
 import { useMay } from '../shell/permissions.ts'
+import type { Handle } from '../shell/shell.tsx'
+import { landingStrings } from '../shell/strings.tsx'
 import { useCurrentInView } from '../ui/current-in-view.ts'
 import { ButtonLink } from '../ui/forms/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
 import { clockAt, startOfDay } from '../ui/time-zone.ts'
 
-export const meta: MetaFunction = () => [{ title: strings.pageTitle }]
+export const meta: MetaFunction<typeof loader> = ({ data }) =>
+  data && 'signupOpen' in data
+    ? [{ title: landingStrings.pageTitle }, { name: 'description', content: landingStrings.title }]
+    : [{ title: strings.pageTitle }]
+
+export const handle: Handle = { wide: true, still: (data) => 'signupOpen' in (data as object) }
 
 const NeedAttention: PostStatus[] = ['NEEDS_REVIEW', 'HELD', 'FAILED', 'PARTIALLY_PUBLISHED']
 const NotOver: PostStatus[] = ['SCHEDULED', 'PUBLISHING']
@@ -37,6 +45,12 @@ const filters = [
 ]
 
 export async function loader(args: LoaderFunctionArgs) {
+  const { member, signupOpen } = args.context
+  const isVisitor = !member && new URL(args.request.url).search === ''
+  return isVisitor ? json({ signupOpen }) : readPosts(args)
+}
+
+async function readPosts(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
   const { searchParams } = new URL(args.request.url)
   const status = searchParams.get('status')?.toUpperCase() ?? ''
@@ -104,8 +118,13 @@ async function topOf(api: Api, today: Date) {
   return { needs, late, drafts }
 }
 
-export default function Posts() {
-  const { needs, late, drafts, posts, channels, today, status, removed } = useLoaderData<typeof loader>()
+export default function Index() {
+  const data = useLoaderData<typeof loader>()
+  return 'signupOpen' in data ? <Landing signupOpen={data.signupOpen} /> : <Posts />
+}
+
+function Posts() {
+  const { needs, late, drafts, posts, channels, today, status, removed } = useLoaderData<typeof readPosts>()
   const { write } = useMay()
   useLivePosts([...needs.posts, ...late.posts, ...posts])
   const isEmpty = needs.count + late.count + drafts.count + posts.length === 0
@@ -113,7 +132,7 @@ export default function Posts() {
     <>
       <PageHead title={strings.title}>
         {write ? (
-          <ButtonLink to="/posts/new" look="primary">
+          <ButtonLink to="/posts/new" look={isEmpty ? 'plain' : 'primary'}>
             <PenLine aria-hidden />
             {strings.newPost}
           </ButtonLink>
@@ -191,7 +210,7 @@ function Filters({ current }: { current: string }) {
 }
 
 function Paging() {
-  const { nextCursor, isFirstPage, status } = useLoaderData<typeof loader>()
+  const { nextCursor, isFirstPage, status } = useLoaderData<typeof readPosts>()
   const path = (cursor?: string) => {
     const search = new URLSearchParams({ ...(status ? { status } : {}), ...(cursor ? { cursor } : {}) })
     return search.size > 0 ? `/?${search}` : '/'
@@ -206,7 +225,7 @@ function Paging() {
 }
 
 function NoPosts() {
-  const { status, channels, isFirstPage } = useLoaderData<typeof loader>()
+  const { status, channels, isFirstPage } = useLoaderData<typeof readPosts>()
   const { write } = useMay()
   if (status || !isFirstPage)
     return (
@@ -225,7 +244,12 @@ function NoPosts() {
     )
   return (
     <Empty icon={<CalendarClock aria-hidden />} title={strings.none.title}>
-      <p>{write ? strings.none.write : strings.none.wait}</p>
+      <p>{strings.none.wait}</p>
+      {write ? (
+        <ButtonLink to="/posts/new" look="primary">
+          {strings.none.write}
+        </ButtonLink>
+      ) : null}
     </Empty>
   )
 }

@@ -55,6 +55,20 @@ export const errorPageStrings = {
   toPosts: 'Go to posts',
 }
 
+/** What the page / says to visitors. */
+export const landingStrings = {
+  pageTitle: 'Punctual: schedule social posts',
+  title: 'Schedule posts. They go out on time.',
+  promises: [
+    'Write once, choose channels and a time: Mastodon, Bluesky, or a feed of your own.',
+    'A post that Punctual accepted is never lost, and never sent twice by us.',
+    'You can always see what happened to it: its link on each channel, or the reason why it is not there.',
+  ],
+  signUp: 'Create your account',
+  signIn: 'Sign in',
+  picture: 'The list of posts in Punctual: two are published, others are scheduled for the next days.',
+}
+
 /** What the page /login says. */
 export const signInStrings = {
   pageTitle: 'Sign in · Punctual',

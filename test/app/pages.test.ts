@@ -34,7 +34,7 @@ describe.each(looks)('$colorScheme, $width pixels wide', ({ colorScheme, width }
     const inside = await here.page({ ...look, storageState: state })
     for (const path of Object.values(paths)) await expectClean(inside, path, colorScheme)
     const outside = await here.page(look)
-    const alone = ['/login', '/signup', '/forgot', '/reset', '/verify', '/confirm']
+    const alone = ['/', '/login', '/signup', '/forgot', '/reset', '/verify', '/confirm']
     for (const path of [...alone, ...documentationPaths, paths.feed!]) await expectClean(outside, path, colorScheme)
   }, 180_000)
 })

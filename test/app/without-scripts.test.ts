@@ -47,5 +47,5 @@ test('signing up, connecting, posting and making a key need no script, and no ty
 
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.goto('/')
-  expect(new URL(page.url()).pathname).toBe('/login')
+  await page.getByRole('heading', { name: 'Schedule posts. They go out on time.' }).waitFor()
 })

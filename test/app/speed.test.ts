@@ -1,0 +1,107 @@
+import type { CDPSession, Page } from '@playwright/test'
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { organisations } from '../../db/schema/accounts.ts'
+import { installation } from '../../db/schema/installation.ts'
+import { fillOrganisation } from '../postgres/many-posts.ts'
+import { type BrowserSite, browserSite, signUp, withChromium } from './browser.ts'
+
+const Posts = 5000
+const AnswerMs = 100
+const ShiftAtMost = 0.01 // Google calls 0.1 good
+
+const hasChromium = withChromium()
+let here: BrowserSite
+let page: Page
+let state: Awaited<ReturnType<ReturnType<Page['context']>['storageState']>>
+beforeAll(async () => {
+  if (!hasChromium) return
+  here = await browserSite()
+  page = await here.page()
+  await signUp(page, here.site)
+  await here.db.update(installation).set({ pausedAt: new Date() }) // or the worker is at what is late
+  const [organisation] = await here.db.select().from(organisations)
+  await fillOrganisation(here.db, { organisationId: organisation!.id, count: Posts, channelCount: 5 })
+  await here.db.execute(sql`analyze`)
+  state = await page.context().storageState()
+})
+afterAll(() => here?.end())
+
+test.each([390, 1280])('no page moves while it loads, %i pixels wide', async (width) => {
+  const look = { viewport: { width, height: 800 } }
+  const [visitor, member] = [await here.page(look), await here.page({ ...look, storageState: state })]
+  for (const who of [visitor, member]) {
+    await watchShifts(who)
+    await slow(await who.context().newCDPSession(who)) // or pictures are there before the first paint
+  }
+  for (const [who, path] of [
+    [visitor, '/'],
+    [visitor, '/login'],
+    [visitor, '/signup'],
+    [member, '/'],
+    [member, '/posts/new'],
+    [member, '/channels'],
+  ] as const) {
+    await who.goto(path)
+    await who.waitForLoadState('networkidle')
+    const shift = await who.evaluate(() => (window as Watched).shift!)
+    process.stdout.write(`${path} ${width}: ${shift.toFixed(4)}\n`)
+    expect(`${path}: ${shift <= ShiftAtMost}`).toBe(`${path}: true`)
+  }
+})
+
+type Watched = { shift?: number }
+
+/** Add up all layout shifts of the pages that are opened from now on (https://web.dev/articles/cls). */
+async function watchShifts(where: Page): Promise<void> {
+  await where.addInitScript(() => {
+    const watched = window as Watched
+    watched.shift = 0
+    const add = (list: PerformanceObserverEntryList) => {
+      for (const entry of list.getEntries()) watched.shift! += (entry as PerformanceEntry & { value: number }).value
+    }
+    new PerformanceObserver(add).observe({ type: 'layout-shift', buffered: true })
+  })
+}
+
+// The median is printed, for a machine that does nothing else. The fastest is asserted, since other tests run beside this one.
+test(`each page of ${Posts} posts is answered within ${AnswerMs} ms`, async () => {
+  await page.goto('/?status=ALL')
+  const post = await page.locator('main li a[href^="/posts/"]').first().getAttribute('href')
+  const paths = ['/', '/?status=ALL', '/?status=DRAFT', '/posts/new', post!, '/channels', '/settings/activity']
+  const times = new Map(paths.map((path) => [path, [] as number[]]))
+  for (let i = 0; i < 15; i++)
+    for (const path of paths) {
+      const begun = performance.now()
+      expect((await page.request.get(path)).status()).toBe(200)
+      times.get(path)!.push(Math.round(performance.now() - begun))
+    }
+  const sorted = [...times].map(([path, each]) => ({ path, each: each.toSorted((a, b) => a - b) }))
+  for (const { path, each } of sorted)
+    process.stdout.write(`${path.replace(/[0-9a-f-]{36}/, 'ID')}: median ${each[7]} ms, fastest ${each[0]} ms\n`)
+  expect(sorted.filter(({ each }) => each[7]! > 10 * AnswerMs)).toEqual([]) // ten times the goal
+})
+
+test('on a slow phone what is typed as soon as the text field is there is saved', async () => {
+  const phone = await here.page({ storageState: state, viewport: { width: 390, height: 800 } })
+  await slow(await phone.context().newCDPSession(phone))
+  await phone.goto('/')
+  await phone.getByRole('link', { name: 'New post' }).click()
+  const text = phone.getByLabel('Text', { exact: true })
+  await text.waitFor({ timeout: 30_000 }) // ten times the goal
+  await text.pressSequentially('Typed on a slow phone')
+  await phone.getByText('Your text is saved.').waitFor({ timeout: 30_000 })
+  await expect.poll(() => text.inputValue()).toBe('Typed on a slow phone')
+  const copies = () => here.db.execute<{ content: string }>(sql`select content from working_copies`)
+  const texts = async () => (await copies()).map(({ content }) => content)
+  await expect.poll(texts).toEqual(['Typed on a slow phone']) // the first save may have been in the middle of it
+})
+
+/** A processor four times as slow, and 200 KB/s with 150 ms to the server. */
+async function slow(session: CDPSession): Promise<void> {
+  const bytes = 200_000
+  await session.send('Emulation.setCPUThrottlingRate', { rate: 4 })
+  await session.send('Network.enable')
+  const network = { offline: false, latency: 150, downloadThroughput: bytes, uploadThroughput: bytes }
+  await session.send('Network.emulateNetworkConditions', network)
+}
