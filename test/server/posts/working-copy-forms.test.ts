@@ -3,6 +3,8 @@ import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLog } from '../../../db/log.ts'
 import { sweep } from '../../../jobs/sweep/rows.ts'
+import { atCommandLine } from '../../../server/access/audit.ts'
+import { suspendOrganisation } from '../../../server/operations/suspension.ts'
 import { aBrowser } from '../browser.ts'
 import { aHouse, Password } from '../house.ts'
 import { openWeb, type Web } from '../web.ts'
@@ -75,6 +77,12 @@ test('the copies of one person leave another person all their room', async () =>
   await full.saveAll(100, 'x')
   expect(await full.save(uuidv7(), 'x')).toEqual(refused)
   expect((await other.save(uuidv7(), 'x')).status).toBe(200)
+})
+
+test('a suspended organisation is not told that it has too many', async () => {
+  const { house, save } = await aWriter()
+  await suspendOrganisation(w.db, atCommandLine, house.organisationId)
+  expect(await save(uuidv7(), 'x')).toEqual({ status: 403, answer: { refused: 'invalid' } })
 })
 
 test('a copy whose id another organisation has sent stays, and becomes one post with an id of its own', async () => {
