@@ -21,6 +21,8 @@ export const queueStrings = {
   card: {
     isDefault: 'Default',
     paused: 'Paused',
+    /** Where the queue uses another zone than the person. */
+    datesIn: (zone: string) => `Dates are in your time zone, ${zone}.`,
     zone: (zone: string, times: number) =>
       `${zone} · ${times === 0 ? 'no times' : times === 1 ? '1 time a week' : `${times} times a week`}`,
     next: (time: ReactNode) => <>Next free time: {time}</>,

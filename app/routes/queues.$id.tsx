@@ -12,6 +12,7 @@ import { QueueForm } from '../queues/queue-form.tsx'
 import { queueStrings } from '../queues/strings.tsx'
 import { WaitingPosts } from '../queues/waiting-posts.tsx'
 import { WeeklyTimes } from '../queues/weekly-times.tsx'
+import { useZone } from '../shell/account.ts'
 import { useMay } from '../shell/permissions.ts'
 import { Alert } from '../ui/alert.tsx'
 import { Notice } from '../ui/notice.tsx'
@@ -101,15 +102,20 @@ export default function ShowQueue() {
   const { queue, next, waiting, moves, channels, zones, said, isDeleting } = useLoaderData<typeof loader>()
   const { key } = useLocation()
   const { write } = useMay()
+  const zone = useZone()
   const failed = useActionData() as { intent: string; problem?: string } | undefined
   const problem = failed?.problem ?? null
   const isOfTimes = failed?.intent === 'add-time'
   const sentence = sentences[said]?.(queue.name)
   const { name, timeZone, channelIds } = queue
+  const { isDefault, datesIn } = queueStrings.card
+  const lead = [queue.isDefault ? isDefault : null, zone === timeZone ? null : datesIn(zone)]
+    .filter(Boolean)
+    .join(' · ')
   return (
     <>
       {sentence ? <Notice key={key}>{sentence}</Notice> : null}
-      <PageHead title={name} lead={queue.isDefault ? queueStrings.card.isDefault : null}>
+      <PageHead title={name} lead={lead}>
         {write ? <PauseForm queue={queue} nameId="waiting" /> : null}
       </PageHead>
       {problem && !isOfTimes ? <Alert className="mb-5">{problem}</Alert> : null}

@@ -160,9 +160,7 @@ export const composerStrings = {
     notUnderstood:
       "We don't understand this time. Write it like “tomorrow 9”, “fri 17:30”, “in 2 hours” or “25 dec 10:00”.",
     dayIsOver: 'This day is in the past. Enter a later one.',
-    zone: (time: string, offset: string) => `${time}, ${offset}`,
-    suggested: (time: string, offset: string) =>
-      `Suggested: ${time}, ${offset}. A draft gets no date until you choose one.`,
+    suggested: (time: string) => `Suggested: ${time}. A draft gets no date until you choose one.`,
     skipped: (time: string) => `The clocks change that night and skip this time. The post goes out at ${time}.`,
     twice: (offset: string) =>
       `The clocks change that night, so this time happens twice. The post goes out the first time, at ${offset}.`,

@@ -50,6 +50,20 @@ test('a queue is created, gets its weekly times, and a time is removed again', a
   await isAccessible()
 })
 
+test('a queue in another zone than the person says which zone its dates are in', async () => {
+  const said = page.getByText(`Dates are in your time zone, ${Zone}.`)
+  expect(await said.count()).toBe(0)
+  for (const [zone, count] of [
+    ['Asia/Tokyo', 1],
+    [Zone, 0],
+  ] as const) {
+    await page.getByLabel('Time zone').selectOption(zone)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(`In ${zone}. Waiting posts keep`).waitFor()
+    await expect.poll(() => said.count()).toBe(count)
+  }
+})
+
 test('the composer adds a post to the queue, and says the time that it takes', async () => {
   for (const text of ['First', 'Second', 'Third', 'Fourth']) {
     await page.goto('/posts/new')

@@ -101,10 +101,10 @@ function Meaning({ wall: { date, time }, zone, isSuggested, isPast }: MeaningPro
     isShownTwice(date, time, zone) ? strings.twice(offset) : '',
     isPast ? strings.past : '',
   ].filter(Boolean)
-  const says = isSuggested ? strings.suggested : strings.zone
+  const full = zone === 'UTC' ? inFull(instant, zone) : `${inFull(instant, zone)}, ${offset}`
   return (
     <>
-      <p>{says(inFull(instant, zone), offset)}</p>
+      <p>{isSuggested ? strings.suggested(full) : full}</p>
       {odd.map((sentence) => (
         <p key={sentence} className="text-warn">
           {sentence}
