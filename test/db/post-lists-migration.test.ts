@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { connect, type Db, unbounded } from '../../db/client.ts'
 import { migrate } from '../../db/migrate.ts'
 import { checkInvariants } from '../../jobs/ledger/invariants.ts'
-import { testDatabase } from '../postgres/database.ts'
+import { someoneWaits, testDatabase } from '../postgres/database.ts'
 import { fillOrganisation } from '../postgres/many-posts.ts'
 import { until } from '../processes.ts'
 
@@ -58,7 +58,7 @@ test('posts of the version before get the status of their deliveries, and are in
   const settling = db.transaction(async (tx) => {
     const [one] = await tx.execute<{ id: string }>(sql`
       select p.id from posts p join deliveries d on d.post_id = p.id limit 1 for no key update of p`)
-    await until(async () => (await tx.execute(sql`select from pg_locks where not granted`)).length > 0)
+    await until(() => someoneWaits(db))
     await tx.execute(sql`update deliveries set created_at = created_at where post_id = ${one!.id}`)
   })
   await Promise.all([settling, migrate(url)])

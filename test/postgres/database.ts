@@ -36,9 +36,13 @@ async function onServer(server: string, statement: string): Promise<void> {
   await end()
 }
 
-/** Whether a statement of this database waits for a lock. */
-export async function someoneWaits(db: Db): Promise<boolean> {
+/** How many statements wait for a lock, in this database: other tests use the same server. */
+export async function waitingIn(db: Db): Promise<number> {
   const waiting = await db.execute(sql`
     select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
-  return waiting.length > 0
+  return waiting.length
+}
+
+export async function someoneWaits(db: Db): Promise<boolean> {
+  return (await waitingIn(db)) > 0
 }

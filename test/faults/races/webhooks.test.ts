@@ -2,17 +2,10 @@ import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { aKeyOfAllScopes, anOrganisation } from '../../builders.ts'
 import { webWithReceiver } from '../../jobs/webhooks/listening.ts'
+import { someoneWaits } from '../../postgres/database.ts'
 import { until } from '../../processes.ts'
 
 const t = webWithReceiver()
-
-/** Waits until a session waits for a lock. */
-const someoneWaits = () =>
-  until(async () => {
-    const rows = await t.w.db.execute(sql`
-      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
-    return rows.length > 0
-  })
 
 test('deleting a webhook while a post is made does not stop the post', async () => {
   const { id } = await t.webhook()
@@ -21,7 +14,7 @@ test('deleting a webhook while a post is made does not stop the post', async () 
   await t.w.db.transaction(async (tx) => {
     await tx.execute(sql`delete from webhooks where id = ${id}`)
     made = t.w.call('POST', '/posts', { json })
-    await someoneWaits()
+    await until(() => someoneWaits(t.w.db))
   })
   expect((await made!).status).toBe(201)
 })
@@ -39,7 +32,7 @@ test('the result of a call is recorded while another transaction switches the we
   await t.w.db.transaction(async (tx) => {
     await tx.execute(sql`select from webhooks where id = ${id} for no key update`)
     answer()
-    await someoneWaits()
+    await until(() => someoneWaits(t.w.db))
     await tx.execute(sql`update webhook_deliveries set lease_until = lease_until where webhook_id = ${id}`)
   })
 

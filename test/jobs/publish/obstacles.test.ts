@@ -8,6 +8,7 @@ import { batchWrites } from '../../../jobs/publish/publish.ts'
 import { wakeForgotten } from '../../../jobs/publish/reaper.ts'
 import { times } from '../../../jobs/timeouts-and-delays.ts'
 import { someDeliveries } from '../../builders.ts'
+import { someoneWaits } from '../../postgres/database.ts'
 import { until } from '../../processes.ts'
 import { claimOne, deliveryOf, intendOne, untilState, type World, world } from '../../world.ts'
 
@@ -90,9 +91,7 @@ test('a delivery that a restore puts in review is not claimed by a claim that be
   await during(markRestored, async () => {
     claiming = claimHeads(w.db, times, 'worker', [channelId])
     await until(async () => {
-      const rows = await w.db.execute(sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
-      return rows.length > 0 || (await Promise.race([claiming, null])) !== null
+      return (await someoneWaits(w.db)) || (await Promise.race([claiming, null])) !== null
     })
   })
   expect(typeof (await claiming!).get(channelId)).toBe('string')

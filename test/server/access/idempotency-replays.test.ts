@@ -9,6 +9,7 @@ import { scopes } from '../../../server/access/scopes.ts'
 import { digest, mintAccessToken } from '../../../server/access/secrets.ts'
 import { aDelivery, aPhoto } from '../../builders.ts'
 import { listening } from '../../jobs/outbound/loopback.ts'
+import { someoneWaits } from '../../postgres/database.ts'
 import { until } from '../../processes.ts'
 import { type Answer, type Beside, callApi, expectProblem, openBeside, openWeb, type Web } from '../web.ts'
 
@@ -114,10 +115,7 @@ test('while the first runs the others get 409, and from its end on the stored an
   await isShut.promise
   const what = { path: '/posts', json: draft() }
   const first = ask('slow', what)
-  await until(async () => {
-    const waiting = sql`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-    return (await w.db.execute(waiting)).count > 0
-  })
+  await until(() => someoneWaits(w.db))
   for (const answer of await fiftyOf('slow', what)) expectProblem(answer, 409, 'idempotency_key_in_use')
   gate.resolve()
   await shut

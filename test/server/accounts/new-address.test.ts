@@ -5,6 +5,7 @@ import { throttles } from '../../../db/schema/api.ts'
 import { mailLinks } from '../../../db/schema/mail.ts'
 import { setPassword } from '../../../server/accounts/account.ts'
 import { webWithMail } from '../../jobs/mail/post-office.ts'
+import { someoneWaits } from '../../postgres/database.ts'
 import { until } from '../../processes.ts'
 import { linkIn } from '../../stand-ins/mail-server.ts'
 import { aBrowser } from '../browser.ts'
@@ -295,8 +296,7 @@ test('a password that is changed while an address is asked for lets none wait', 
   const { asked } = await t.w.db.transaction(async (tx) => {
     await tx.update(accounts).set({ passwordHash: 'another' }).where(eq(accounts.id, accountId))
     const asked = ask(browser, newEmail())
-    const waits = sql`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-    await Promise.race([asked, until(async () => (await t.w.db.execute(waits)).length > 0)])
+    await Promise.race([asked, until(() => someoneWaits(t.w.db))])
     return { asked }
   })
   expect((await asked).status).toBe(422)

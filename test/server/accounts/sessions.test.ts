@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { accounts, devices, sessions } from '../../../db/schema/accounts.ts'
 import { digest } from '../../../server/access/secrets.ts'
 import { startSession } from '../../../server/accounts/sessions.ts'
+import { someoneWaits } from '../../postgres/database.ts'
 import { until } from '../../processes.ts'
 import { aBrowser } from '../browser.ts'
 import { openWeb, type Web } from '../web.ts'
@@ -33,8 +34,7 @@ test('a sign-in whose password is changed while it is looked at begins no sessio
   const signingIn = await w.db.transaction(async (tx) => {
     await tx.update(accounts).set({ passwordHash: 'another' }).where(eq(accounts.id, accountId))
     const asked = browser.post('/login', { email, password })
-    const waits = sql`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-    await Promise.race([asked, until(async () => (await w.db.execute(waits)).length > 0)])
+    await Promise.race([asked, until(() => someoneWaits(w.db))])
     return { asked }
   })
   expect((await signingIn.asked).status).toBe(401)

@@ -2,6 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sessions } from '../../../db/schema/accounts.ts'
 import { authorizationRequests } from '../../../db/schema/oauth.ts'
+import { waitingIn } from '../../postgres/database.ts'
 import { until } from '../../processes.ts'
 import { failureOf } from '../web.ts'
 import { anApp, aPerson, Callback, consentTo, type Flow, openFlow, queryFor, signIn } from './flow.ts'
@@ -87,7 +88,7 @@ test('who signs out meanwhile is asked to sign in, and an app that is deleted me
   const answers = f.db.transaction(async (tx) => {
     await tx.execute(sql`delete from apps where id = ${app.id}`)
     const asked = [1, 2].map(() => f.approver.api.authorize.begin({ query: queryFor(app) }))
-    await until(async () => (await tx.execute(sql`select from pg_locks where not granted`)).length === 2)
+    await until(async () => (await waitingIn(f.db)) === 2)
     return () => Promise.all(asked)
   })
   for (const answer of await (await answers)()) expect(answer).toMatchObject({ kind: 'refused' })

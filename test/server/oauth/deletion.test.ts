@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { waitingIn } from '../../postgres/database.ts'
 import { until } from '../../processes.ts'
 import { failureOf } from '../web.ts'
 import { aCode, anApp, approved, aToken, exchange, type Flow, me, openFlow, queryFor, type TestApp } from './flow.ts'
@@ -12,8 +13,6 @@ afterAll(() => f.end())
 
 const statusOf = async (token: string) => (await me(f, token)).status
 const isApproved = async ({ id }: TestApp) => (await f.approver.api.approvedApps.list()).some((app) => app.id === id)
-const waiting = async () =>
-  (await f.db.execute(sql`select from pg_stat_activity where wait_event_type = 'Lock'`)).length
 
 test('deleting an app ends its tokens, codes and open consents, and takes it out of Approved apps', async () => {
   const app = await anApp(f.maker)
@@ -70,9 +69,9 @@ test('a code used again while its app is deleted waits for its turn: the one is 
   const ended = await f.db.transaction(async (tx) => {
     await tx.execute(sql`select from grants where app_id = ${app.id} for update`)
     const replay = exchange(f, app, code)
-    await until(async () => (await waiting()) === 1)
+    await until(async () => (await waitingIn(f.db)) === 1)
     const deleted = failureOf(f.maker.api.apps.delete({ id: app.id, name: app.name }))
-    await until(async () => (await waiting()) === 2)
+    await until(async () => (await waitingIn(f.db)) === 2)
     return () => Promise.all([replay, deleted])
   })
   const [replay, deleted] = await ended()
@@ -85,9 +84,9 @@ test('an exchange that is half done when its app is deleted ends first, and its 
   const ended = await f.db.transaction(async (tx) => {
     await tx.execute(sql`lock table activity in exclusive mode`) // the code is redeemed, and not told of yet
     const exchanged = exchange(f, app, code)
-    await until(async () => (await waiting()) === 1)
+    await until(async () => (await waitingIn(f.db)) === 1)
     const deleted = failureOf(f.maker.api.apps.delete({ id: app.id, name: app.name }))
-    await until(async () => (await waiting()) === 2)
+    await until(async () => (await waitingIn(f.db)) === 2)
     return () => Promise.all([exchanged, deleted])
   })
   const [{ status, json }, deleted] = await ended()

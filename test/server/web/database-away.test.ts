@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aChannel, anOrganisation } from '../../builders.ts'
-import { testDatabase } from '../../postgres/database.ts'
+import { someoneWaits, testDatabase } from '../../postgres/database.ts'
 import { type Site, type Started, startWeb, testSite, until } from '../../processes.ts'
 import { aDoor } from '../../stand-ins/door.ts'
 import { aBrowser } from '../browser.ts'
@@ -95,8 +95,7 @@ test('a change that loses a deadlock has changed nothing, and says when to try a
     await tx.execute(sql`set local deadlock_timeout = '1min'`) // the change looks for a deadlock first, so it loses
     await tx.execute(sql`select from graphile_worker._private_jobs for update`)
     const changing = call('PATCH', path, { date: changed })
-    const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    await until(async () => (await database.db.execute(waiting)).length > 0)
+    await until(() => someoneWaits(database.db))
     await tx.execute(sql`select from posts where id = ${made.json.id} for update`)
     return changing
   })
