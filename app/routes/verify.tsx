@@ -1,10 +1,10 @@
 import { getFormProps, useForm } from '@conform-to/react'
-import type { ActionFunctionArgs, MetaFunction } from '@remix-run/node'
-import { Form } from '@remix-run/react'
+import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
+import { Form, useLoaderData } from '@remix-run/react'
 import { MailedLink } from '../../server/accounts/forms.ts'
 import { answer, formOf } from '../api.ts'
 import { AuthLayout } from '../shell/auth-layout.tsx'
-import { tokenIn } from '../shell/mailed-link.tsx'
+import { isWholeToken, tokenIn } from '../shell/mailed-link.tsx'
 import type { Handle } from '../shell/shell.tsx'
 import { verifyStrings } from '../shell/strings.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
@@ -14,6 +14,10 @@ import { Notice } from '../ui/notice.tsx'
 
 export const handle: Handle = { bare: true }
 export const meta: MetaFunction = () => [{ title: verifyStrings.pageTitle }]
+
+export function loader({ request }: LoaderFunctionArgs) {
+  return json({ isWhole: isWholeToken(tokenIn(request)) })
+}
 
 export async function action({ request, context }: ActionFunctionArgs) {
   const form = formOf(context)
@@ -25,8 +29,15 @@ export async function action({ request, context }: ActionFunctionArgs) {
 }
 
 export default function Verify() {
+  const { isWhole } = useLoaderData<typeof loader>()
   const { said, ...answered } = useAnswer()
   const [form] = useForm(answered)
+  if (!isWhole)
+    return (
+      <AuthLayout title={verifyStrings.title} foot={null}>
+        <p>{verifyStrings.incomplete}</p>
+      </AuthLayout>
+    )
   return (
     <AuthLayout title={verifyStrings.title} foot={null} {...(said ? {} : { lead: verifyStrings.lead })}>
       {said ? (

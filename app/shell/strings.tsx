@@ -162,6 +162,7 @@ export const verifyStrings = {
   pageTitle: 'Verify your e-mail address · Punctual',
   title: 'Verify your e-mail address',
   lead: 'Press the button to verify that this address is yours.',
+  incomplete: 'This link is incomplete. Copy all of it from the mail.',
   submit: 'Verify address',
   verified: (email: string) => `${email} is verified.`,
   onward: 'Go to posts',

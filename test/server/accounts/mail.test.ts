@@ -126,3 +126,13 @@ test('a changed password is told to a verified address only', async () => {
 
   expect((await t.rows()).map(({ kind, state }) => `${kind} ${state}`)).toContain('password_changed dropped')
 })
+
+test('a link of which a part is missing is called incomplete, before a button is pressed', async () => {
+  for (const query of ['', '?token=', '?token=abc']) {
+    const { text } = await aBrowser(t.w.site.appUrl).get(`/verify${query}`)
+    expect(text).toContain('This link is incomplete.')
+    expect(text).not.toContain('<button')
+  }
+  const whole = await aBrowser(t.w.site.appUrl).get(`/verify?token=${'x'.repeat(43)}`)
+  expect(whole.text).not.toContain('This link is incomplete.')
+})
