@@ -36,7 +36,8 @@ export type WorkerOptions = Omit<Deps, 'owner' | 'tally'> & {
  */
 export type End = { reason: string; code: 0 | 1; next: 'another' | 'exit' }
 
-// `unanswered`: canaries in a row that were sent but did not run. The times are in ms, from Date.now().
+// `unanswered`: canaries in a row that were sent but did not run. The times are of performance.now(), since the clock
+// may be set.
 type Heard = { reaperAt: number; canaryAt: number; unanswered: number }
 
 /** A running worker. `ended` resolves when the worker cannot go on. `stop` drains the worker first. */
@@ -46,7 +47,7 @@ export type Worker = { owner: string; health: Health; ended: Promise<End>; stop:
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { times, databaseUrl, concurrency } = options
   const gate: Gate = { closed: false, claimed: new Set(), sending: new Set() }
-  const heard: Heard = { reaperAt: Date.now(), canaryAt: Date.now(), unanswered: 0 }
+  const heard: Heard = { reaperAt: performance.now(), canaryAt: performance.now(), unanswered: 0 }
   await noticeRestore(options)
   await knowNetworks(options)
   const deps: Deps & WorkerOptions = { ...options, tally: new Tally(), owner: '' } // the pool's id, known before the first task runs
@@ -69,7 +70,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       webhook: withPayload(async (payload: Payloads['webhook']) => webhooks.call(payload)),
       mail: async () => mails.call(),
       [canaryOf(owner)]: async () => {
-        Object.assign(heard, { canaryAt: Date.now(), unanswered: 0 })
+        Object.assign(heard, { canaryAt: performance.now(), unanswered: 0 })
       },
     }
   }
@@ -154,7 +155,7 @@ async function drain(deps: Deps, { runner, gate, sends, looks, webhooks, mails }
 }
 
 async function tick(deps: Deps, db: Db, heard: Heard): Promise<void> {
-  heard.reaperAt = Date.now()
+  heard.reaperAt = performance.now()
   const { dead, taken } = await reap(deps, db)
   deps.outage.isOver()
   deps.metrics.takenOver(taken.length)
@@ -187,7 +188,7 @@ async function sendCanary({ db, owner, times }: Deps, heard: Heard, onHung: (end
     await askBack(db, canaryOf(owner))
     heard.unanswered++
   } catch (error) {
-    Object.assign(heard, { canaryAt: Date.now(), unanswered: 0 })
+    Object.assign(heard, { canaryAt: performance.now(), unanswered: 0 })
     throw error
   }
 }
@@ -226,8 +227,9 @@ function healthOf({ prober, times }: WorkerOptions, heard: Heard, gate: Gate): H
     notLive: () => {
       const { liveWithinMs, canaryWithinMs } = times
       if (prober.answers() === 'silent') return null // a restart does not fix a frozen database
-      if (Date.now() - heard.reaperAt > liveWithinMs) return `no reaper tick was tried for ${liveWithinMs / 1000} s`
-      if (Date.now() - heard.canaryAt > canaryWithinMs)
+      if (performance.now() - heard.reaperAt > liveWithinMs)
+        return `no reaper tick was tried for ${liveWithinMs / 1000} s`
+      if (performance.now() - heard.canaryAt > canaryWithinMs)
         return `no job of its own was run for ${canaryWithinMs / 1000} s`
       return null
     },
