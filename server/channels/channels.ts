@@ -173,7 +173,7 @@ async function beginFlow(
       stateHash: digest(state),
       sealed: new Uint8Array(),
       channelId: input.channelId ?? null,
-      expiresAt: new Date(Date.now() + FlowMinutes * 60_000),
+      expiresAt: sql`now() + make_interval(mins => ${FlowMinutes})`,
     })
     .returning({ id: connectFlows.id })
   const sealed = seal(ctx.ring, flowPlace(flow!.id, ctx.organisationId), JSON.stringify(kept))

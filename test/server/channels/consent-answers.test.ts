@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { Api } from '../../../server/router.ts'
 import { type FakeMastodon, fakeMastodon } from '../../jobs/networks/mastodon/mastodon.fake.ts'
 import { type World, world } from '../../world.ts'
@@ -85,6 +85,13 @@ test('a refusal names the server, and uses the flow up', async () => {
   expect(await detailOf(comeBack(other))).toBe(
     `${hostOf(server)} refused the connection (bserver_errorb). Connect again.`,
   )
+})
+
+test('how long a connection may take goes by the clock of the database, also when that of the process is wrong', async () => {
+  const server = await aServer()
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 })
+  const url = await begin(server).finally(() => vi.useRealTimers())
+  expect(await comeBack(server.consent(url))).toMatchObject({ status: 'ACTIVE' })
 })
 
 test('a server’s mistake during connecting is explained with its name', async () => {
