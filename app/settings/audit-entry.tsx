@@ -36,8 +36,18 @@ export function AuditEntry({ event }: { event: AuditEvent }) {
 
 // What else the audit log has about an event, without what only matters to machines.
 function detailsOf(subjectName: string, detail: Record<string, unknown>): string[] {
-  const { scopes, channelIds, formerName, formerUrl, redirectUris, formerRedirectUris, picture, overlap, reason } =
-    detail
+  const {
+    scopes,
+    channelIds,
+    formerName,
+    formerUrl,
+    redirectUris,
+    formerRedirectUris,
+    picture,
+    overlap,
+    unsent,
+    reason,
+  } = detail
   const words = activityStrings.detail
   return [
     ...(Array.isArray(scopes) ? scopes.map((scope) => scopeWords[scope as Scope] ?? scope) : []),
@@ -48,6 +58,7 @@ function detailsOf(subjectName: string, detail: Record<string, unknown>): string
     ...redirectUrls(redirectUris, formerRedirectUris),
     typeof picture === 'string' ? words.picture(picture) : '',
     overlap === true ? words.overlap : '',
+    words.unsent[String(unsent)] ?? '',
     typeof reason === 'string' ? words.reason(reason) : '',
   ].filter(Boolean)
 }

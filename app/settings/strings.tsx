@@ -154,6 +154,16 @@ const auditSentences: Record<string, AuditSentence> = {
       {actor} deleted the webhook {url}
     </>
   ),
+  'channel.connected': (actor, channel) => (
+    <>
+      {actor} connected the channel {channel}
+    </>
+  ),
+  'channel.disconnected': (actor, channel) => (
+    <>
+      {actor} disconnected the channel {channel}
+    </>
+  ),
   'channel.paused': (actor, channel) => (
     <>
       {actor} paused the channel {channel}
@@ -197,11 +207,11 @@ const auditSentences: Record<string, AuditSentence> = {
 export const activityStrings = {
   pageTitle: 'Activity · Punctual',
   title: 'Activity',
-  lead: 'Who changed keys, apps and webhooks, and what operators did with channels and posts. Nobody can edit this list.',
+  lead: 'Who changed channels, keys, apps and webhooks, and what operators did. Nobody can edit this list.',
   forManagersOnly: 'Owners and admins of this organisation see its activity here.',
   none: {
     title: 'No activity yet',
-    text: 'When someone creates a key, an app or a webhook, or approves an app, you see it here.',
+    text: 'When someone connects a channel, creates a key, an app or a webhook, or approves an app, you see it here.',
   },
 
   // The actor with its kind. For a member, and for Punctual itself, the name is enough.
@@ -237,6 +247,7 @@ export const activityStrings = {
     formerRedirectUrls: (urls: string[]) => `former redirect URLs ${urls.join(', ')}`,
     picture: (change: string) => `picture ${change}`,
     overlap: 'the old secret works for 24 more hours',
+    unsent: { hold: 'unsent posts are held', cancel: 'unsent posts were cancelled' } as Record<string, string>,
     // Why Punctual did it.
     reason: (reason: string) => {
       if (reason === 'failing') return 'it had failed for three days'

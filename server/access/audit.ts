@@ -17,6 +17,9 @@ export type AuditEvent = {
   detail?: Record<string, unknown>
 }
 
+/** Who did it, and from where. */
+export type AuditAuthor = Pick<AuditEvent, 'by' | 'address'>
+
 /** Add to the audit log, in the same transaction as the change itself if there is one. */
 export async function record(
   tx: Tx,
@@ -37,10 +40,14 @@ export async function record(
   })
 }
 
+/** Who calls a procedure, as an audit event names them. */
+export function byCaller({ actor: { kind, id, name }, address }: AuditSource): AuditAuthor {
+  return { by: { kind, id, name }, address }
+}
+
 /** Add what the actor of a procedure did, in the actor's organisation unless the event names another. */
-export function recordBy(tx: Tx, { actor, address }: AuditSource, event: OwnEvent): Promise<void> {
-  const { organisationId, kind, id, name } = actor
-  return record(tx, { organisationId, by: { kind, id, name }, address, ...event })
+export function recordBy(tx: Tx, source: AuditSource, event: OwnEvent): Promise<void> {
+  return record(tx, { organisationId: source.actor.organisationId, ...byCaller(source), ...event })
 }
 
 /** An operator of the installation: an account, or anybody with its command line. */
@@ -48,6 +55,7 @@ export type Operator = { id: string | null; name: string }
 
 /** A person who runs the commands of server/run/admin.ts. We do not know who that is. */
 export const atCommandLine = { kind: 'operator', id: null, name: 'at the command line' } as const
+export const byCommandLine: AuditAuthor = { by: atCommandLine, address: null }
 
 /** Add what an operator did to an organisation to its audit log. The operator's address is not recorded. */
 export function recordByOperator(

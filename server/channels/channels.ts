@@ -13,6 +13,7 @@ import {
 import { iso } from '../../jobs/ledger/post-view.ts'
 import { cancelUnsent, holdUnsent } from '../../jobs/ledger/user-actions.ts'
 import { type ConnectAccess, ConnectError, type Network, type Preview } from '../../jobs/networks/network.ts'
+import { byCaller, recordBy } from '../access/audit.ts'
 import { type Page, pageOf, positionOf } from '../access/cursor.ts'
 import { digest, mintToken } from '../access/secrets.ts'
 import { type Installation, needs, owner, router } from '../access/trpc.ts'
@@ -98,7 +99,13 @@ export const channels = router({
       if (network.connecting.by === 'redirect') return beginFlow(ctx, network, input)
       const { connect } = network.connecting
       const account = await orConnectFailed(() => connect(input.input, ctx.outbound, known))
-      return { channel: await storeChannel(ctx, input.network, account, input.channelId ?? null) }
+      return {
+        channel: await storeChannel(
+          ctx,
+          { network: input.network, account, expectedId: input.channelId ?? null },
+          byCaller(ctx),
+        ),
+      }
     }),
 
   /** Return from a network's consent page. The flow can be used only once, even if it fails. */
@@ -124,20 +131,23 @@ export const channels = router({
     const answer = { server, code, error, iss }
     await leaveWhileConnecting(ctx.db, { organisationId: ctx.organisationId, network: flow.network })
     const account = await orConnectFailed(() => connecting.finish(kept, answer, accessOf(ctx, flow.network)))
-    return storeChannel(ctx, flow.network, account, flow.channelId)
+    return storeChannel(ctx, { network: flow.network, account, expectedId: flow.channelId }, byCaller(ctx))
   }),
 
   /** Disconnect. `unsent` says what to do with unsent posts. Posts that are being sent finish, then the reaper erases the credential. */
-  disconnect: owner.input(Disconnect).mutation(({ ctx: { db, organisationId }, input: { id, unsent: choice } }) =>
-    db.transaction(async (tx) => {
+  disconnect: owner.input(Disconnect).mutation(({ ctx, input: { id, unsent: choice } }) =>
+    ctx.db.transaction(async (tx) => {
+      const { organisationId } = ctx
       const [channel] = await tx
-        .select({ status: channelsTable.status })
+        .select({ status: channelsTable.status, name: channelsTable.name })
         .from(channelsTable)
         .where(and(eq(channelsTable.id, id), eq(channelsTable.organisationId, organisationId)))
         .for('update') // waits for posts that are being made on it (rules.ts), which do not keep a claim waiting
       if (!channel || channel.status === 'disconnected') throw new Failure('not_found')
       await tx.update(channelsTable).set({ status: 'disconnected' }).where(eq(channelsTable.id, id))
       await (choice === 'cancel' ? cancelUnsent : holdUnsent)(tx, organisationId, id)
+      const subject = { id, name: channel.name }
+      await recordBy(tx, ctx, { action: 'channel.disconnected', subject, detail: { unsent: choice } })
     }),
   ),
 })

@@ -10,6 +10,7 @@ import type { ConnectedAccount, Credential } from '../../jobs/networks/network.t
 import { isAsked } from '../../jobs/publish/looks.ts'
 import { credentialPlace } from '../../jobs/publish/network-session.ts'
 import { times } from '../../jobs/timeouts-and-delays.ts'
+import { type AuditAuthor, record } from '../access/audit.ts'
 import type { Installation } from '../access/trpc.ts'
 import { reachesChannel, type Viewer } from '../access/visibility.ts'
 import { Failure } from '../errors.ts'
@@ -30,12 +31,19 @@ export async function readChannel(
   return showChannel(row, env.appUrl)
 }
 
-/** Store an account that was just connected, as a new channel or the one that it had before. Held posts are then sent. */
+type StoreContext = Pick<Installation, 'db' | 'env' | 'ring' | 'files' | 'outbound' | 'networks'> & {
+  organisationId: string
+}
+type NewAccount = { network: string; account: ConnectedAccount; expectedId?: string | null }
+
+/**
+ * Store an account that was just connected, as a new channel or the one that it had before. Held posts are then sent.
+ * `by`: who connected it, for the audit log.
+ */
 export async function storeChannel(
-  ctx: Pick<Installation, 'db' | 'env' | 'ring' | 'files' | 'outbound' | 'networks'> & { organisationId: string },
-  network: string,
-  account: ConnectedAccount,
-  expectedId: string | null,
+  ctx: StoreContext,
+  { network, account, expectedId }: NewAccount,
+  by: AuditAuthor,
 ): Promise<Channel> {
   const { organisationId } = ctx
   const pictureKey = await copyPicture(ctx, account.pictureUrl, ctx.organisationId)
@@ -59,6 +67,7 @@ export async function storeChannel(
     await releaseHeld(tx, times, organisationId, id)
     if (isAsked(ctx, network)) await lookOnceMore(tx, organisationId, id)
     await emitChannelEvent(tx, organisationId, id, 'channel.connected')
+    await record(tx, { organisationId, action: 'channel.connected', ...by, subject: { id, name } })
     return id
   })
   return readChannel(ctx, id)

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { organisations } from '../../db/schema/accounts.ts'
-import { atCommandLine, record } from '../access/audit.ts'
+import { byCommandLine, record } from '../access/audit.ts'
 import { defaultScopes } from '../access/scopes.ts'
 import { hashPassword } from '../access/secrets.ts'
 import type { Installation } from '../access/trpc.ts'
@@ -39,7 +39,7 @@ export async function createAccountFor(
     if (!options.apiKey) return made
     const name = "Operator's key"
     const { id, key } = await createKey(tx, { organisationId, createdBy: accountId, name, expiresAt: null })
-    const event = { action: 'key.created', by: atCommandLine, address: null, subject: { id, name } }
+    const event = { action: 'key.created', ...byCommandLine, subject: { id, name } }
     await record(tx, { organisationId, ...event, detail: { scopes: defaultScopes } })
     return { ...made, apiKey: key }
   })
@@ -66,7 +66,7 @@ export async function connectChannel(
     { ...given, ...(options.name ? { name: options.name } : {}) },
     installation.outbound,
   )
-  return storeChannel({ ...installation, organisationId: organisation.id }, key, account, null)
+  return storeChannel({ ...installation, organisationId: organisation.id }, { network: key, account }, byCommandLine)
 }
 
 /** Set a new password and end every session of the account. Throws `not_found`. */

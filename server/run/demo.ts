@@ -7,6 +7,7 @@ import { apiKeys, memberships } from '../../db/schema/accounts.ts'
 import { channels } from '../../db/schema/channels.ts'
 import { onStopSignals } from '../../db/stop-signals.ts'
 import type { Post } from '../../jobs/ledger/post-view.ts'
+import { byCommandLine } from '../access/audit.ts'
 import { hashPassword, mintName } from '../access/secrets.ts'
 import type { Installation } from '../access/trpc.ts'
 import { accountByEmail, createAccount, createOrganisation, setPassword } from '../accounts/account.ts'
@@ -83,7 +84,7 @@ async function demoFeed(installation: Installation, organisationId: string): Pro
   const { connecting } = installation.networks.feed!
   if (connecting.by !== 'form') throw new Error('A feed is connected by a form')
   const account = await connecting.connect({ name: 'Demo feed' }, installation.outbound)
-  const channel = await storeChannel({ ...installation, organisationId }, 'feed', account, null)
+  const channel = await storeChannel({ ...installation, organisationId }, { network: 'feed', account }, byCommandLine)
   return channel.id
 }
 

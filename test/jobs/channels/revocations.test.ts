@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { eq, sql } from 'drizzle-orm'
+import { and, eq, like, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
 import { activity } from '../../../db/schema/api.ts'
 import { channels, revocations } from '../../../db/schema/channels.ts'
@@ -47,7 +47,8 @@ const left = () => w.db.select().from(revocations)
 const untilNoneIsLeft = () => until(async () => (await left()).length === 0)
 const bringForward = () => w.db.update(revocations).set({ nextTryAt: sql`now()` })
 const actionsOn = async (channelId: string) => {
-  const rows = await w.db.select().from(activity).where(eq(activity.subjectId, channelId))
+  const isOurs = and(eq(activity.subjectId, channelId), like(activity.action, 'channel.access%'))
+  const rows = await w.db.select().from(activity).where(isOurs)
   return rows.map(({ action, detail }) => ({ action, ...detail }))
 }
 const isErased = async (id: string) =>

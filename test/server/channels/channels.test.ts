@@ -37,6 +37,9 @@ const reconnect = async (channelId: string) =>
     input: { account: (await channelRow(channelId)).remoteAccount },
   })
 
+const activityOn = async (id: string) =>
+  (await api.activity.list({})).data.filter(({ subjectId }) => subjectId === id).map(({ action }) => action)
+
 const another = (channelId: string, dueAt: Date) =>
   aDelivery(w.db, { organisationId: w.organisationId, channelId, dueAt })
 
@@ -138,6 +141,7 @@ describe('a channel', () => {
     await api.channels.disconnect({ id: channelId, unsent: 'hold' })
     const wrong = api.channels.connect({ network: 'readable', channelId, input: { account: 'somebody else' } })
     expect(await failureOf(wrong)).toBe('connect_failed')
+    expect(await activityOn(channelId)).toEqual(['channel.disconnected'])
     expect(await stateOf(id)).toBe('held')
     expect(await w.db.select().from(channels).where(eq(channels.remoteAccount, 'somebody else'))).toEqual([])
   })
@@ -148,6 +152,7 @@ describe('a channel', () => {
     const held = await another(id, soon(Hour))
     await api.channels.disconnect({ id, unsent: 'hold' })
     const again = await api.channels.connect({ network: 'feed', channelId: id, input: { name: 'Newer news' } })
+    expect(await activityOn(id)).toEqual(['channel.connected', 'channel.disconnected', 'channel.connected'])
     expect(again).toMatchObject({ channel: { id, name: 'Newer news', status: 'ACTIVE' } })
     expect(await stateOf(held)).toBe('scheduled')
     for (const network of ['none', '__proto__', 'constructor', 'toString'])
