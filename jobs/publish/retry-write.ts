@@ -19,7 +19,7 @@ export async function retryWrite<T>(
       return await write()
     } catch (error) {
       if (!isPassing(error) || performance.now() > end) throw error
-      if (!hasFailed) log.warn({ err: error }, 'the database takes no writes: we retry each second')
+      if (!hasFailed) log.warn({ err: error }, 'we could not record what happened; we retry each second')
       hasFailed = true
       await sleep(times.reaperMs)
     }

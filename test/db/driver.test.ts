@@ -135,13 +135,36 @@ test('when the first connection ends while the driver reads the array types, a n
   await only.end()
 })
 
+// As a pgbouncer does, or another proxy, while PostgreSQL is away.
+test.each([
+  { how: 'with the reason', isClosedAtOnce: false, code: '57P01' },
+  { how: 'without a word', isClosedAtOnce: true, code: 'CONNECTION_CLOSED' },
+])('when each new connection is ended $how, all who wait are told, and the next ones too', async (ways) => {
+  await using way = await aBrokenStart({ connections: Number.POSITIVE_INFINITY, ...ways })
+  const pool = connect(way.url, { connections: 2, name: 'test' })
+  const codeOf = (asked: Promise<unknown>) =>
+    asked.then(
+      () => 'answered',
+      (error: { code?: string; cause?: { code?: string } }) => error.cause?.code ?? error.code,
+    )
+  for (let round = 0; round < 2; round++) {
+    const codes = await all((id) =>
+      id > 6
+        ? Promise.resolve(ways.code)
+        : codeOf(id % 2 ? pool.db.execute(sql`select 1`) : pool.db.transaction((tx) => tx.execute(sql`select 1`))),
+    )
+    expect(new Set(codes)).toEqual(new Set([ways.code]))
+  }
+  await pool.end()
+})
+
 test('a pool that is closed while it waits to reconnect opens no more connections', async () => {
   await using way = await aBrokenStart({ connections: Number.POSITIVE_INFINITY, isClosedAtOnce: true })
   const only = connect(way.url, { connections: 1, name: 'test' })
-  const asked = only.db.execute(sql`select 1`).catch(() => 'refused')
+  const asked = ids.map(() => only.db.execute(sql`select 1`).catch(() => 'refused'))
   await until(() => way.connections() > 6, 20_000)
   await only.end()
-  expect(await asked).toBe('refused')
+  expect(new Set(await Promise.all(asked))).toEqual(new Set(['refused']))
   await new Promise((done) => setTimeout(done, 500)) // a connection that had begun may be accepted only now
   const opened = way.connections()
   await new Promise((done) => setTimeout(done, 1500)) // longer than the pool waits between two tries

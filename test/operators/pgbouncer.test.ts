@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { type AddressInfo, connect as connectTo, createServer, type Socket } from 'node:net'
 import { resolve } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
@@ -20,6 +23,7 @@ const AlarmLock = 70_037 // jobs/publish/alarm.ts
 let w: World
 let web: Started
 let pgbouncer: Running
+let postgres: Awaited<ReturnType<typeof startRelay>> // as pgbouncer sees it
 let pooled: string
 const ends: (() => Promise<unknown>)[] = []
 
@@ -39,10 +43,11 @@ afterAll(async () => {
 
 async function startPooling(url: string): Promise<string> {
   const { username, password, hostname, port, pathname } = new URL(url)
+  postgres = await startRelay(Number(port), hostname)
   const listenPort = await freePort()
   const [documented] = /\[pgbouncer\]\n[^`]*/.exec(manual) ?? []
   const { path, end } = await folderOf({
-    'pgbouncer.ini': `[databases]\n* = host=${hostname} port=${port}\n${documented}
+    'pgbouncer.ini': `[databases]\n* = host=127.0.0.1 port=${postgres.port}\n${documented}
 listen_addr = 127.0.0.1\nlisten_port = ${listenPort}\nunix_socket_dir =\nauth_type = scram-sha-256\nauth_file = userlist.txt\n`,
     'userlist.txt': `"${username}" "${password}"\n`,
   })
@@ -50,6 +55,28 @@ listen_addr = 127.0.0.1\nlisten_port = ${listenPort}\nunix_socket_dir =\nauth_ty
   pgbouncer = await startProgram([programs.pgbouncer, 'pgbouncer.ini'], path, (log) => log.includes('process up'))
   ends.unshift(() => pgbouncer.end())
   return `postgres://${username}:${password}@127.0.0.1:${listenPort}${pathname}`
+}
+
+/** Hands all bytes on. While it is stopped, it accepts no connection, like a PostgreSQL that is stopped. */
+async function startRelay(port: number, host: string) {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    const there = connectTo(port, host)
+    for (const one of [socket, there]) sockets.add(one.on('error', () => {}))
+    socket.pipe(there).pipe(socket)
+    socket.on('close', () => there.destroy())
+    there.on('close', () => socket.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address() as AddressInfo
+  const stop = () => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+    sockets.clear()
+  }
+  ends.push(async () => stop())
+  return { port: address.port, stop, start: () => void server.listen(address.port, '127.0.0.1') }
 }
 
 /** The lines of a process's log from level warn up. */
@@ -132,3 +159,34 @@ test('when pgbouncer hangs, web reports it and recovers by itself', async () => 
   await untilPublished(w.db, [id])
   expect(await worker.stop()).toBe(0)
 })
+
+test('when PostgreSQL stops behind pgbouncer, every process says so, asks seldom, and goes on by itself', async () => {
+  const isReady = () => fetch(`${w.site.appUrl}/readyz`).then(({ ok }) => ok)
+  const worker = await w.worker()
+  await until(isReady)
+  postgres.stop()
+  await until(async () => !(await isReady()))
+  await until(() => worker.log().includes('the database is away'))
+  const asked = await admin('status')
+  expect(asked.code).toBe(1)
+  expect(asked.error).toMatch(/^The database (cannot be used|did not answer)/)
+  const refusals = () => pgbouncer.log().split('pooler error').length
+  const before = refusals()
+  await new Promise((done) => setTimeout(done, 5000)) // long enough to count
+  expect((refusals() - before) / 5).toBeLessThan(60) // a second, of a web process and a worker
+  postgres.start()
+  await until(isReady)
+  await until(() => worker.log().includes('the database is back'))
+  const { id } = await w.delivery('keyed')
+  await untilPublished(w.db, [id])
+  expect(await worker.stop()).toBe(0)
+})
+
+/** A command of the operator's. */
+async function admin(...command: string[]): Promise<{ code: number; error: string }> {
+  const child = spawn(process.execPath, ['build/admin.js', ...command], { env: { ...process.env, ...w.site.env } })
+  let error = ''
+  child.stderr.on('data', (chunk) => (error += chunk))
+  const [code] = await once(child, 'exit')
+  return { code, error }
+}

@@ -109,7 +109,7 @@ describe.concurrent('a worker that loses its connections', () => {
       create trigger full_disk before update on deliveries for each row when (new.state = 'published') execute function full_disk()`),
     )
     answer()
-    await until(() => worker.log().includes('the database takes no writes'))
+    await until(() => worker.log().includes('we could not record what happened'))
     await w.db.execute(sql.raw('drop trigger full_disk on deliveries'))
     await untilEnded(w, [...Object.values(ids), ...Object.values(sent)])
     expect(w.fake.posts).toHaveLength(kinds.length * 2)
