@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { request } from 'undici'
@@ -89,6 +89,15 @@ describe.each(['nginx', 'caddy'] as const)('behind %s', (proxy) => {
     expect(await answer.body.text()).toContain('"id"')
     expect(answer.statusCode).toBe(201)
   })
+
+  if (proxy === 'nginx')
+    test('the access log has the path of a mailed link, and never its secret', async () => {
+      for (const path of ['/confirm', '/reset', '/new-address', '/verify']) await call('GET', `${path}?token=a-secret`)
+      const log = () => readFileSync(join(w.folder, 'access.log'), 'utf8')
+      await until(() => log().includes('"GET /verify HTTP/1.1" 200'))
+      expect(log()).toContain('"GET /confirm HTTP/1.1"')
+      expect(log()).not.toContain('a-secret')
+    })
 
   test('what Punctual compressed arrives as it was, and a post has the same ETag for each coding', async () => {
     const list = await call('GET', '/public/v1/openapi.json', undefined, { 'accept-encoding': 'br' })

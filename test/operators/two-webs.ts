@@ -93,12 +93,13 @@ async function filesFor(proxy: Proxy, port: number, sites: Site[]): Promise<Reco
     .replace('listen 443 ssl http2;', `listen 127.0.0.1:${port} ssl http2;`)
     .replaceAll(/\/etc\/letsencrypt\/\S+(?=;)/g, 'tls.pem')
     .replaceAll('punctual.example.org', 'localhost')
+    .replaceAll('/var/log/nginx/access.log', 'access.log')
   const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${name};`)
   return {
     'tls.pem': pem,
     'site.conf': site,
     'nginx.conf': `daemon off;\npid nginx.pid;\nerror_log stderr notice;\nworker_processes 2;\nevents {}\nhttp {\n${folders.join('\n')}
-access_log off;\nproxy_max_temp_file_size 0;\ninclude site.conf;\n}\n`,
+access_log access.log;\nproxy_max_temp_file_size 0;\ninclude site.conf;\n}\n`,
   }
 }
 
