@@ -45,6 +45,9 @@ test('a restart of a web unit waits until the process is ready', async ({ onTest
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
   const [, command = ''] = /^ExecStartPost=-(.+)$/m.exec(unit('punctual-web@.service')) ?? []
-  await run('sh', ['-c', command.replaceAll('%i', String(port)).replace(' node ', ` "${process.execPath}" `)])
+  await run('sh', [
+    '-c',
+    command.replaceAll('%i', String(port)).replace(/\S+\/node_modules\/.bin\/node /, `"${process.execPath}" `),
+  ])
   expect(asked).toBe(3)
 })
