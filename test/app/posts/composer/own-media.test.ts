@@ -6,6 +6,7 @@ import { aPhoto } from '../../../builders.ts'
 import { type BrowserSite, inBrowser } from '../../browser.ts'
 import { aBrowserToKill, aMember, type Member, savedIn, settled, textOf } from '../../member.ts'
 import { give, largePhoto, picked, slowUploads } from './files.ts'
+import { withSettings } from './unknown-parts.ts'
 
 let here: BrowserSite
 let member: Member
@@ -212,18 +213,7 @@ test('a deselected channel keeps its file and its alt text in the copy', async (
 test('parts of an override that the page does not know stay when a file is uploaded for its channel', async () => {
   await aPost({ overrides: [{ channelId: second, content: 'Only for the second' }] })
   const settings = { title: 'Known to a later version' }
-  await page.route('**/posts/*_data=*', async (route) => {
-    if (route.request().method() !== 'GET') return route.fallback()
-    const answer = await route.fetch()
-    const data = await answer.json()
-    if (!data.untouched) return route.fulfill({ response: answer })
-    const overrides = data.untouched.overrides.map((own: object) => ({ ...own, settings }))
-    const fields = { ...data.untouched, overrides }
-    return route.fulfill({
-      response: answer,
-      json: { ...data, untouched: fields, begun: { ...data.begun, start: fields } },
-    })
-  })
+  await withSettings(page, settings)
   await page.goto('/')
   await page.getByRole('link', { name: 'For all' }).click()
   await page.getByRole('button', { name: 'Choose media for this channel' }).last().click()

@@ -2,6 +2,7 @@ import type { Page } from '@playwright/test'
 import { expect, test } from 'vitest'
 import { type BrowserSite, inBrowser } from '../../browser.ts'
 import { aMember, type Member, savedIn, textOf } from '../../member.ts'
+import { withSettings } from './unknown-parts.ts'
 
 let here: BrowserSite
 let member: Member
@@ -43,18 +44,7 @@ test('a text that the API made for one channel is shown, can be changed, and is 
 test('parts of an override that the page does not know are sent back as they came, also to the working copy', async () => {
   await aPost({ overrides: [{ channelId: second, content: 'Only for the second' }] })
   const settings = { title: 'Known to a later version', board: { name: 'b', id: 1 } }
-  await page.route('**/posts/*_data=*', async (route) => {
-    if (route.request().method() !== 'GET') return route.fallback()
-    const answer = await route.fetch()
-    const data = await answer.json()
-    if (!data.untouched) return route.fulfill({ response: answer })
-    const overrides = data.untouched.overrides.map((own: object) => ({ ...own, settings }))
-    const fields = { ...data.untouched, overrides }
-    return route.fulfill({
-      response: answer,
-      json: { ...data, untouched: fields, begun: { ...data.begun, start: fields } },
-    })
-  })
+  await withSettings(page, settings)
   await page.goto('/')
   await page.getByRole('link', { name: 'For all' }).click()
   await ownTextOf(page).fill('Changed for the second')
