@@ -78,8 +78,10 @@ async function sendOne(deps: Deps, transport: Transport, mail: ClaimedMail): Pro
   if (outcome.sent) await retryWrite(deps, () => endMail(db, mail, { state: 'sent', keep }), times.mailLeaseMs)
   else if (outcome.isFinal) await endMail(db, mail, { state: 'failed', failure: outcome.failure })
   else await postponeMail(db, times, mail, outcome.failure)
-  metrics.mailEnded(labelOf(mail, outcome))
-  log.info({ ...named, failure: outcome.sent ? null : outcome.failure }, 'mail tried') // never its text or recipient
+  const label = labelOf(mail, outcome)
+  metrics.mailEnded(label)
+  const line = { ...named, outcome: label, failure: outcome.sent ? null : outcome.failure } // never its text or recipient
+  log[outcome.sent || label === 'no_recipient' ? 'info' : 'warn'](line, 'mail tried')
 }
 
 function labelOf({ kind }: ClaimedMail, outcome: Outcome): 'sent' | 'refused' | 'later' | 'no_recipient' {

@@ -105,7 +105,7 @@ test('a stop waits a bounded time for a frozen mail server, and another worker s
 })
 
 test('a mail whose recipient is refused for good ends, and one that is refused for now is tried again', async () => {
-  await t.worker()
+  const worker = await t.worker()
   t.server.script.refuse = { code: 550, message: `no mailbox ${t.email}` }
   await write()
   await ended()
@@ -119,6 +119,13 @@ test('a mail whose recipient is refused for good ends, and one that is refused f
   await until(async () => (await t.rows())[0]?.failure === 'EENVELOPE 450 RCPT TO')
   t.server.script.refuse = null
   await until(() => t.server.arrived.length === 1)
+  await until(() => worker.log().includes('"outcome":"sent"'))
+  const lines = worker
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('mail tried'))
+  const tried = new Set(lines.map((line) => JSON.parse(line)).map(({ level, outcome }) => `${level} ${outcome}`))
+  expect(tried).toEqual(new Set(['40 refused', '40 later', '30 sent']))
 })
 
 test('a worker that is killed after sending, before it records it: the mail comes twice at most, as the same message', async () => {
