@@ -128,7 +128,12 @@ function counted<T extends Sql>(client: T, pool: Pool): T {
 
 /** Call `heard` for each notification on `channel`. It uses a separate connection, which reconnects automatically. */
 export async function listen(url: string, channel: string, heard: () => void): Promise<{ end: () => Promise<void> }> {
-  const client = postgres(url, { max: 1, onnotice: () => {}, connection: { application_name: 'punctual listen' } })
+  const client = postgres(url, {
+    max: 1,
+    onnotice: () => {},
+    backoff: reconnectSeconds,
+    connection: { application_name: 'punctual listen' },
+  })
   // We also call `heard` after a reconnect: we may have missed notifications.
   await client.listen(channel, heard, heard).catch(async (error: unknown) => {
     await client.end({ timeout: 1 })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect as connectTo, createServer, type Socket } from 'node:net'
 import { type SQL, sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { connect, type Db, sqlStateOf } from '../../db/client.ts'
+import { connect, type Db, listen, sqlStateOf } from '../../db/client.ts'
 import { testDatabase } from '../postgres/database.ts'
 import { until } from '../processes.ts'
 
@@ -158,6 +158,34 @@ test.each([
   await pool.end()
 })
 
+// As a pgbouncer does once it knows that PostgreSQL is away.
+test('a pool whose server refuses each login asks once a second at most', async () => {
+  await using way = await aBrokenStart({ connections: Number.POSITIVE_INFINITY, refused: '' })
+  const pool = connect(way.url, { connections: 1, name: 'test' })
+  let isOver = false
+  const asking = (async () => {
+    while (!isOver) await pool.db.execute(sql`select 1`).catch(() => {})
+  })()
+  await new Promise((done) => setTimeout(done, 5000)) // long enough to count
+  expect(way.connections()).toBeLessThan(50) // ten were measured
+  isOver = true
+  await asking
+  await pool.end()
+})
+
+test.each([
+  ['login', ''],
+  ['first statement', 'listen "'],
+])('a listener whose server refuses each %s asks once a second at most', async (_at, statement) => {
+  await using way = await aBrokenStart()
+  const heard = await listen(way.url, 'driver', () => {})
+  const before = way.connections()
+  way.refuse(statement)
+  await new Promise((done) => setTimeout(done, 5000)) // long enough to count
+  expect(way.connections() - before).toBeLessThan(50) // ten were measured
+  await heard.end()
+})
+
 test('a pool that is closed while it waits to reconnect opens no more connections', async () => {
   await using way = await aBrokenStart({ connections: Number.POSITIVE_INFINITY, isClosedAtOnce: true })
   const only = connect(way.url, { connections: 1, name: 'test' })
@@ -172,7 +200,7 @@ test('a pool that is closed while it waits to reconnect opens no more connection
 })
 
 /** A proxy to the database. It ends the first connections at their first query, as when PostgreSQL restarts. */
-async function aBrokenStart({ connections = 1, isClosedAtOnce = false } = {}) {
+async function aBrokenStart({ connections = 1, isClosedAtOnce = false, refused = null as string | null } = {}) {
   const { hostname, port } = new URL(database.url)
   const sockets = new Set<Socket>()
   let count = 0
@@ -184,6 +212,7 @@ async function aBrokenStart({ connections = 1, isClosedAtOnce = false } = {}) {
     socket.on('close', () => there.destroy())
     socket.on('data', (bytes) => {
       if (isClosedAtOnce) socket.end()
+      else if (refused !== null && bytes.includes(refused)) socket.end(Terminated)
       else if (isBroken && bytes.includes('pg_catalog.pg_type')) socket.end(Terminated)
       else there.write(bytes)
     })
@@ -195,6 +224,11 @@ async function aBrokenStart({ connections = 1, isClosedAtOnce = false } = {}) {
   return {
     url: url.href,
     connections: () => count,
+    /** From now on, end what is open and refuse what contains `text`. */
+    refuse(text: string) {
+      refused = text
+      for (const socket of sockets) socket.destroy()
+    },
     async [Symbol.asyncDispose]() {
       server.close()
       for (const socket of sockets) socket.destroy()
