@@ -1,9 +1,20 @@
 -- PostgreSQL orders a run of combining marks by insertion: a post of 80,000 took 17 s of its processor, and no limit of time
 -- ends that. So longer texts are normalized in pieces, which end before white space where there is some.
-CREATE FUNCTION normalized(whole text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-  select case when length(whole) <= 1000 then normalize(whole, NFKC) else (
-    select string_agg(normalize(piece[1], NFKC), '' order by place)
-    from regexp_matches(whole, '.{1,150}\S{0,50}', 'g') with ordinality as pieces (piece, place)) end
+-- A single expression that finds all pieces, `.{1,150}\S{0,50}`, takes four times as long.
+CREATE FUNCTION normalized(whole text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+declare
+  rest text := whole;
+  piece text;
+  pieces text[] := '{}';
+begin
+  if length(whole) <= 1000 then return normalize(whole, NFKC); end if;
+  while rest <> '' loop
+    piece := left(rest, 150) || substring(substring(rest, 151, 50) from '^\S*');
+    pieces := pieces || normalize(piece, NFKC);
+    rest := right(rest, -length(piece));
+  end loop;
+  return array_to_string(pieces, '');
+end
 $$;--> statement-breakpoint
 CREATE OR REPLACE FUNCTION post_search_row(post uuid) RETURNS TABLE (post_id uuid, organisation_id uuid, texts text, tags text[]) LANGUAGE sql STABLE AS $$
   select p.id, p.organisation_id, lower(public.normalized(p.content || coalesce((
