@@ -166,13 +166,13 @@ export async function endMail(
     where id = ${mail.id} and state = 'pending' and (${state === 'sent'} or lease_token = ${mail.leaseToken})`)
 }
 
-/** Try a mail again later, by the steps of the engine, until it is given up. */
+/** Try a mail again later, by the steps of the engine, until it is given up. Returns after how many milliseconds. */
 export async function postponeMail(
   tx: Tx,
   { backoffMs }: Pick<Times, 'backoffMs'>,
   mail: ClaimedMail,
   failure: string,
-) {
+): Promise<number> {
   const waitMs = backoffMs[Math.min(mail.attemptNo, backoffMs.length) - 1]!
   await tx.transaction(async (tx) => {
     await tx.execute(sql`
@@ -181,6 +181,7 @@ export async function postponeMail(
       where id = ${mail.id} and state = 'pending' and lease_token = ${mail.leaseToken}`)
     await wakeMails(tx, [mail.id])
   })
+  return waitMs
 }
 
 /** End the mails that waited too long. Returns how many. */

@@ -75,12 +75,14 @@ async function sendOne(deps: Deps, transport: Transport, mail: ClaimedMail): Pro
   const outcome = await transport.send(message, envelopeOf(deps, mail))
   deps.at('mailed')
   const keep = deps.mail?.url === null
+  let againInMs: number | undefined
   if (outcome.sent) await retryWrite(deps, () => endMail(db, mail, { state: 'sent', keep }), times.mailLeaseMs)
   else if (outcome.isFinal) await endMail(db, mail, { state: 'failed', failure: outcome.failure })
-  else await postponeMail(db, times, mail, outcome.failure)
+  else againInMs = await postponeMail(db, times, mail, outcome.failure)
   const label = labelOf(mail, outcome)
   metrics.mailEnded(label)
-  const line = { ...named, outcome: label, failure: outcome.sent ? null : outcome.failure } // never its text or recipient
+  const failure = outcome.sent ? null : outcome.failure
+  const line = { ...named, outcome: label, failure, againInMs } // never its text or recipient
   log[outcome.sent || label === 'no_recipient' ? 'info' : 'warn'](line, 'mail tried')
 }
 
