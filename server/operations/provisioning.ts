@@ -35,6 +35,7 @@ export async function createAccountFor(
     const made = {
       organisation: { id: organisationId, name: wanted.organisation },
       account: { id: accountId, email: existing?.email ?? email },
+      note: existing ? 'This address already had an account. It keeps its name and password.' : undefined,
     }
     if (!options.apiKey) return made
     const name = "Operator's key"

@@ -82,7 +82,7 @@ test('a command takes the password from standard input, where no list of process
     const run = promisify(execFile)(process.execPath, [resolve(Root, 'build/admin.js'), ...command], { env })
     run.child.stdin?.end(input)
     return run.then(
-      () => 'done',
+      ({ stdout }) => JSON.parse(stdout).note ?? 'done',
       ({ stderr }: { stderr: string }) => stderr,
     )
   }
@@ -95,6 +95,9 @@ test('a command takes the password from standard input, where no list of process
 
   expect(await admin('correct horse\n', ...account)).toBe('done')
   expect(await signIn('correct horse')).toBe(302)
+  const kept = 'This address already had an account. It keeps its name and password.'
+  expect(await admin('another battery\n', ...account)).toBe(kept)
+  expect([await signIn('another battery'), await signIn('correct horse')]).toEqual([401, 302])
   const reset = ['reset-password', '--email', 'in@example.org', '--password-stdin']
   expect(await admin(' battery staple ', ...reset)).toBe('done')
   expect([await signIn('correct horse'), await signIn(' battery staple ')]).toEqual([401, 302])
