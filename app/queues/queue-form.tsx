@@ -1,4 +1,5 @@
 import { type FieldMetadata, getFormProps, useForm } from '@conform-to/react'
+import { Link } from '@remix-run/react'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import { ChannelMark } from '../channels/channel-mark.tsx'
 import { PostForm } from '../shell/post-form.tsx'
@@ -48,6 +49,7 @@ function ChannelFields({ channels, field }: { channels: Channel[]; field: FieldM
   return (
     <fieldset aria-describedby={field.errors ? field.errorId : undefined}>
       <legend className="mb-2 text-sm font-medium">{strings.channels}</legend>
+      {channels.length === 0 ? <NoChannels /> : null}
       <div className="flex flex-wrap gap-2">
         {channels.map((channel) => (
           <label
@@ -69,4 +71,15 @@ function ChannelFields({ channels, field }: { channels: Channel[]; field: FieldM
       <FieldErrors id={field.errorId} errors={field.errors} />
     </fieldset>
   )
+}
+
+/** Leads to the page on which channels are connected. */
+export function NoChannels() {
+  const { noChannels, connect } = queueStrings.none
+  const link = (
+    <Link to="/channels" className="underline">
+      {connect}
+    </Link>
+  )
+  return <p className="text-sm text-muted">{noChannels(link)}</p>
 }

@@ -1,8 +1,9 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
-import { Link, useLoaderData } from '@remix-run/react'
+import { useLoaderData } from '@remix-run/react'
 import { ListOrdered } from 'lucide-react'
 import { allChannels, signedIn } from '../api.ts'
 import { QueueCard } from '../queues/queue-card.tsx'
+import { NoChannels } from '../queues/queue-form.tsx'
 import { queueStrings } from '../queues/strings.tsx'
 import { useMay } from '../shell/permissions.ts'
 import { ButtonLink } from '../ui/forms/button.tsx'
@@ -51,15 +52,7 @@ function NoQueues({ hasChannels }: { hasChannels: boolean }) {
   return (
     <Empty icon={<ListOrdered aria-hidden />} title={strings.title}>
       <p>{strings.lead}</p>
-      {hasChannels ? null : (
-        <p>
-          {strings.noChannels(
-            <Link to="/channels" className="underline">
-              {strings.connect}
-            </Link>,
-          )}
-        </p>
-      )}
+      {hasChannels ? null : <NoChannels />}
     </Empty>
   )
 }

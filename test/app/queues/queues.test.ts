@@ -27,6 +27,16 @@ const times = () =>
     .evaluateAll((all) => all.map((one) => one.getAttribute('datetime')!))
 const isAccessible = async () => expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([])
 
+test('without a channel the pages of queues lead to where one is connected', async () => {
+  await here.db.execute(sql`update channels set status = 'disconnected'`)
+  for (const path of ['/queues', '/queues/new']) {
+    await page.goto(path)
+    await page.getByText('A queue needs a channel.').getByRole('link', { name: 'Connect a channel' }).waitFor()
+    await isAccessible()
+  }
+  await here.db.execute(sql`update channels set status = 'active'`)
+})
+
 test('a queue is created, gets its weekly times, and a time is removed again', async () => {
   await page.goto('/queues')
   await page.getByText('No queues yet').waitFor()
