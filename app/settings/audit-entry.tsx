@@ -46,6 +46,7 @@ function detailsOf(subjectName: string, detail: Record<string, unknown>): string
     picture,
     overlap,
     unsent,
+    posts,
     reason,
   } = detail
   const words = activityStrings.detail
@@ -58,7 +59,7 @@ function detailsOf(subjectName: string, detail: Record<string, unknown>): string
     ...redirectUrls(redirectUris, formerRedirectUris),
     typeof picture === 'string' ? words.picture(picture) : '',
     overlap === true ? words.overlap : '',
-    words.unsent[String(unsent)] ?? '',
+    ...unsentPosts(unsent, posts),
     typeof reason === 'string' ? words.reason(reason) : '',
   ].filter(Boolean)
 }
@@ -67,4 +68,11 @@ function detailsOf(subjectName: string, detail: Record<string, unknown>): string
 function redirectUrls(urls: unknown, former: unknown): string[] {
   if (!Array.isArray(urls) || !Array.isArray(former) || urls.join(' ') === former.join(' ')) return []
   return [activityStrings.detail.redirectUrls(urls), activityStrings.detail.formerRedirectUrls(former)]
+}
+
+// What happened to the unsent posts of a channel that somebody disconnected.
+function unsentPosts(unsent: unknown, posts: unknown): string[] {
+  if (typeof posts !== 'number' || posts === 0) return []
+  const { cancelled, held } = activityStrings.detail
+  return [unsent === 'cancel' ? cancelled(posts) : held(posts)]
 }

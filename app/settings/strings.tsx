@@ -247,7 +247,9 @@ export const activityStrings = {
     formerRedirectUrls: (urls: string[]) => `former redirect URLs ${urls.join(', ')}`,
     picture: (change: string) => `picture ${change}`,
     overlap: 'the old secret works for 24 more hours',
-    unsent: { hold: 'unsent posts are held', cancel: 'unsent posts were cancelled' } as Record<string, string>,
+    cancelled: (posts: number) =>
+      posts === 1 ? '1 unsent post was cancelled' : `${posts} unsent posts were cancelled`,
+    held: (posts: number) => (posts === 1 ? '1 unsent post was held' : `${posts} unsent posts were held`),
     // Why Punctual did it.
     reason: (reason: string) => {
       if (reason === 'failing') return 'it had failed for three days'

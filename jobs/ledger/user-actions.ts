@@ -88,8 +88,8 @@ export async function sendAgain(tx: Tx, found: Found[], dueAt: Date | null = nul
   await wakeAtDue(tx, ids(found))
 }
 
-/** Hold the unsent deliveries of a channel that a person disconnects, until it is connected again. */
-export async function holdUnsent(tx: Tx, organisationId: string, channelId: string): Promise<void> {
+/** Hold the unsent deliveries of a channel that a person disconnects, until it is connected again. Returns how many. */
+export async function holdUnsent(tx: Tx, organisationId: string, channelId: string): Promise<number> {
   await lockPosts(tx, organisationId, channelId)
   await lookNoMore(tx, organisationId, channelId)
   const settled = await tx.execute<{ postId: string }>(sql`
@@ -107,10 +107,11 @@ export async function holdUnsent(tx: Tx, organisationId: string, channelId: stri
     [...settled].map(({ postId }) => postId),
   )
   await wakeSuspect(tx) // the next suspect may have waited for one of them
+  return settled.length
 }
 
-/** Cancel the unsent deliveries of a channel that a person disconnects. Those that may be out need review. */
-export async function cancelUnsent(tx: Tx, organisationId: string, channelId: string): Promise<void> {
+/** Cancel the unsent deliveries of a channel that a person disconnects, and return how many. Those that may be out need review. */
+export async function cancelUnsent(tx: Tx, organisationId: string, channelId: string): Promise<number> {
   await lockPosts(tx, organisationId, channelId)
   await lookNoMore(tx, organisationId, channelId)
   const settled = await tx.execute<{ postId: string }>(sql`
@@ -128,6 +129,7 @@ export async function cancelUnsent(tx: Tx, organisationId: string, channelId: st
     [...settled].map(({ postId }) => postId),
   )
   await wakeSuspect(tx) // the next suspect may have waited for one of them
+  return settled.length
 }
 
 /** Send the held deliveries of a channel that is connected again: those due in the last day now, the rest when due. */

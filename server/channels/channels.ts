@@ -145,9 +145,9 @@ export const channels = router({
         .for('update') // waits for posts that are being made on it (rules.ts), which do not keep a claim waiting
       if (!channel || channel.status === 'disconnected') throw new Failure('not_found')
       await tx.update(channelsTable).set({ status: 'disconnected' }).where(eq(channelsTable.id, id))
-      await (choice === 'cancel' ? cancelUnsent : holdUnsent)(tx, organisationId, id)
+      const posts = await (choice === 'cancel' ? cancelUnsent : holdUnsent)(tx, organisationId, id)
       const subject = { id, name: channel.name }
-      await recordBy(tx, ctx, { action: 'channel.disconnected', subject, detail: { unsent: choice } })
+      await recordBy(tx, ctx, { action: 'channel.disconnected', subject, detail: { unsent: choice, posts } })
     }),
   ),
 })

@@ -115,6 +115,9 @@ test('a disconnect asks what to do with the waiting posts, and does it', async (
     await page.goto(post)
     await page.getByRole('status').getByText(status).waitFor()
   }
+  await page.goto('/settings/activity')
+  for (const said of ['1 unsent post was cancelled', '1 unsent post was held'])
+    await page.getByText(said).first().waitFor()
 })
 
 /** What a Mastodon server does while a channel is connected: https://docs.joinmastodon.org/client/token/ */

@@ -39,6 +39,8 @@ const reconnect = async (channelId: string) =>
 
 const activityOn = async (id: string) =>
   (await api.activity.list({})).data.filter(({ subjectId }) => subjectId === id).map(({ action }) => action)
+const postsOf = async (id: string) =>
+  (await api.activity.list({})).data.find(({ subjectId }) => subjectId === id)!.detail.posts
 
 const another = (channelId: string, dueAt: Date) =>
   aDelivery(w.db, { organisationId: w.organisationId, channelId, dueAt })
@@ -75,6 +77,7 @@ describe('a channel', () => {
     const missed = await another(channelId, soon(-25 * Hour))
     await api.channels.disconnect({ id: channelId, unsent: 'hold' })
     expect(await Promise.all([due, later, missed].map(stateOf))).toEqual(['held', 'held', 'held'])
+    expect(await postsOf(channelId)).toBe(3)
     expect(await failureOf(api.channels.disconnect({ id: channelId, unsent: 'hold' }))).toBe('not_found')
     await w.worker()
     await until(async () => (await channelRow(channelId)).credential === null) // erased, nothing being under way
@@ -97,6 +100,7 @@ describe('a channel', () => {
     await until(() => w.fake.received.length === 1)
     await api.channels.disconnect({ id: channelId, unsent: 'cancel' })
     expect(await Promise.all([sending, later].map(stateOf))).toEqual(['sending', 'cancelled'])
+    expect(await postsOf(channelId)).toBe(1)
     answer()
     await untilState(w.db, sending, 'published')
     await until(async () => (await channelRow(channelId)).credential === null)
