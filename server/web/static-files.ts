@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import express from 'express'
 import { Failure } from '../errors.ts'
@@ -11,7 +11,7 @@ const OfBuild = { immutable: true, maxAge: '1y', index: false } // a name has a 
 /** The files that pages load, mounted at /build: compressed as server/run/compress-files.ts did it, by Accept-Encoding. */
 export function builtFiles(publicDir: string): express.RequestHandler {
   const dir = join(publicDir, 'build')
-  const files = readdirSync(dir, { recursive: true, encoding: 'utf8' })
+  const files = existsSync(dir) ? readdirSync(dir, { recursive: true, encoding: 'utf8' }) : [] // no build: no pages
   const compressedFiles = new Set(files.filter((file) => /\.(br|gz)$/.test(file)).map((file) => `/${file}`))
   const send = express.static(dir, { ...OfBuild, setHeaders: nameCoding })
   return (req, res, next) => {
