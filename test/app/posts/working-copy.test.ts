@@ -26,7 +26,9 @@ test('a text that is left is on the page New post, and goes on where it was', as
   await expect.poll(member.copies).toEqual(['Left behind'])
 
   await page.goto('/posts/new')
-  await page.getByRole('link', { name: 'Go on: Left behind' }).click()
+  const goOn = page.getByRole('link', { name: 'Go on: Left behind' })
+  await goOn.click()
+  await goOn.waitFor({ state: 'detached' }) // both pages show the text, and a press during the change reaches neither
 
   await expect.poll(() => textOf(page).inputValue()).toBe('Left behind')
   await page.getByRole('button', { name: 'Save draft' }).click()
