@@ -76,7 +76,8 @@ const walks = kinds.flatMap((kind) =>
   alphabets.filter((alphabet) => alphabet.kinds?.includes(kind) ?? true).map((alphabet) => ({ ...alphabet, kind })),
 )
 
-test.each(walks)(
+// Side by side: while one waits for its database, another goes on.
+test.concurrent.each(walks)(
   '$kind, one channel, $name: every reachable state keeps the invariants',
   {
     timeout: 60 * Minute,

@@ -6,6 +6,8 @@ const tables = ['channels', 'posts', 'deliveries', 'attempts', 'workers'] as con
 /** The rows of the tables that the engine changes, as JSON. */
 export type Rows = Record<(typeof tables)[number], Row[]>
 
+const PutsUntilTidy = 500
+
 type Columns = { names: string[]; instants: string[] }
 
 /**
@@ -14,12 +16,15 @@ type Columns = { names: string[]; instants: string[] }
  */
 export async function openRows(tx: Tx) {
   const columns = await columnsOf(tx)
+  await tx.execute(sql`prepare read_rows as select jsonb_build_object(${allRows}) as rows`)
   let here: Rows | null = null
+  let puts = 0
   return {
     read: () => readRows(tx),
     async put(rows: Rows): Promise<void> {
       if (rows === here) return void (await tx.execute(sql`rollback to savepoint here`))
       await tx.execute(sql`rollback to savepoint empty`)
+      if (++puts % PutsUntilTidy === 0) await tidy(tx)
       await writeRows(tx, columns, rows)
       await tx.execute(sql`savepoint here`)
       here = rows
@@ -35,6 +40,19 @@ export async function openRows(tx: Tx) {
   }
 }
 
+// What was rolled back stays in the files until the transaction ends, and each statement reads past it. CLUSTER leaves it out.
+async function tidy(tx: Tx): Promise<void> {
+  await tx.execute(sql`release savepoint empty`)
+  await tx.execute(sql`
+    do $$ declare one record; begin
+      for one in
+        select i.indrelid::regclass as table, i.indexrelid::regclass as key from pg_index i join pg_class c on c.oid = i.indrelid
+        where c.relnamespace = 'public'::regnamespace and i.indisprimary and pg_relation_size(c.oid) > 8192
+      loop execute format('cluster %s using %s', one.table, (select relname from pg_class where oid = one.key)); end loop;
+    end $$`)
+  await tx.execute(sql`savepoint empty`)
+}
+
 async function columnsOf(tx: Tx): Promise<Record<string, Columns>> {
   const rows = await tx.execute<Columns & { table: string }>(sql`
     select table_name as table, array_agg(column_name::text) as names,
@@ -43,11 +61,12 @@ async function columnsOf(tx: Tx): Promise<Record<string, Columns>> {
   return Object.fromEntries([...rows].map(({ table, ...columns }) => [table, columns]))
 }
 
+const allRows = sql.raw(
+  tables.map((table) => `'${table}', (select coalesce(jsonb_agg(to_jsonb(t)), '[]') from ${table} t)`).join(', '),
+)
+
 async function readRows(tx: Tx): Promise<Rows> {
-  const parts = tables.map(
-    (table) => sql`${table}::text, (select coalesce(jsonb_agg(to_jsonb(t)), '[]') from ${sql.identifier(table)} t)`,
-  )
-  const [row] = await tx.execute<{ rows: Rows }>(sql`select jsonb_build_object(${sql.join(parts, sql`, `)}) as rows`)
+  const [row] = await tx.execute<{ rows: Rows }>(sql`execute read_rows`) // planned once
   return row!.rows
 }
 

@@ -1,11 +1,17 @@
 import { sql } from 'drizzle-orm'
+import type { Tx } from '../../db/client.ts'
 import { type Post, type PostRow, postColumns, postView, showPost } from '../../jobs/ledger/post-view.ts'
 import type { Stage } from './stage.ts'
 import { Broken } from './truth.ts'
 
+/** Plans what `readShown` reads, once for the whole stage. */
+export async function openShown(tx: Tx): Promise<void> {
+  await tx.execute(sql`prepare read_shown as select ${postColumns} from posts p, ${postView} order by p.id`)
+}
+
 /** The posts as API callers see them, by id. */
 export async function readShown({ tx }: Stage): Promise<Post[]> {
-  const rows = await tx.execute<PostRow>(sql`select ${postColumns} from posts p, ${postView} order by p.id`)
+  const rows = await tx.execute<PostRow>(sql`execute read_shown`)
   return [...rows].map(showPost)
 }
 

@@ -14,6 +14,7 @@ import { testSite } from '../processes.ts'
 import { apiAs, memberWith } from '../server/web.ts'
 import { fakeNetwork } from '../stand-ins/fake-network.ts'
 import { openRows } from './rows.ts'
+import { openShown } from './shown.ts'
 
 // Where the model runs: the real ledger and the real statements, in one transaction whose now() does not move. Time
 // passes by moving all times in the rows back. We can read a state as JSON and restore it.
@@ -80,6 +81,7 @@ export async function onStage(
       const wanted = channelIds.flatMap((channelId) =>
         Array.from({ length: deliveries }, () => ({ organisationId, channelId, dueAt: new Date(nowMs), text: 'a' })),
       )
+      await openShown(tx)
       await tx.execute(sql`savepoint empty`)
       const deliveryIds = await someDeliveries(tx, wanted)
       const api = apiAs({ ...installation, db: tx, networks }, member)
@@ -128,6 +130,7 @@ async function inStandingTime(db: Db, play: (tx: Db, nowMs: number) => Promise<v
           select floor(extract(epoch from now()) * 1000)::text as ms, extract(microseconds from now())::bigint % 1000 = 0 as "isWhole"`)
         if (!now!.isWhole) throw over
         isPlayed = true
+        await tx.execute(sql`set local plan_cache_mode = force_generic_plan`) // the tables stay small
         await play(tx as unknown as Db, Number(now!.ms))
         throw over
       })
