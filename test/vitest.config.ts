@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { Counts } from './run/reporter.ts'
+import { WaitingFirst } from './run/sequencer.ts'
 
 // Commands of their own, since they take long: `npm run test:browser`, `test:faults`, `test:model`, `test:operators`. The last
 // starts whole installations too.
@@ -15,6 +16,7 @@ export default defineConfig({
     globalSetup: 'test/postgres/setup.ts',
     setupFiles: 'test/run/setup.ts',
     reporters: [new Counts()],
+    sequence: { sequencer: WaitingFirst },
     isolate: false, // each worker loads the product once, not again for each file
     maxWorkers: 6, // more than the cores: each file has its own database and processes, and mostly waits for them
     expect: { poll: { timeout: 20_000, interval: 20 } },
