@@ -14,6 +14,7 @@ import { type ReactNode, useContext, useRef } from 'react'
 import { PauseBanner } from './channels/pause-banner.tsx'
 import { useAccount } from './shell/account.ts'
 import { ErrorPage } from './shell/error-page.tsx'
+import { useMay } from './shell/permissions.ts'
 import { RequestContext } from './shell/request.tsx'
 import { type Handle, Plain, Shell } from './shell/shell.tsx'
 import { errorPageStrings, shellStrings } from './shell/strings.tsx'
@@ -81,12 +82,15 @@ export function ErrorBoundary() {
 
 function Frame({ children }: { children: ReactNode }) {
   const account = useAccount()
-  const handles = useMatches().map(({ handle }) => handle as Handle | undefined)
+  const { write } = useMay()
+  const matches = useMatches()
+  const handles = matches.map(({ handle }) => handle as Handle | undefined)
   const isBare = handles.some((handle) => handle?.bare)
   const isWide = handles.some((handle) => handle?.wide)
+  const isComposing = write && handles.some((handle, i) => matches[i]!.data && handle?.composes?.(matches[i]!.data))
   if (!account || isBare) return <Plain isWide={isWide}>{children}</Plain>
   return (
-    <Shell isWide={isWide}>
+    <Shell width={isWide ? 'wide' : isComposing ? 'composer' : 'normal'}>
       <PauseBanner />
       {children}
     </Shell>

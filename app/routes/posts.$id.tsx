@@ -1,4 +1,11 @@
-import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
+import {
+  type ActionFunctionArgs,
+  json,
+  type LoaderFunctionArgs,
+  type MetaFunction,
+  redirect,
+  type SerializeFrom,
+} from '@remix-run/node'
 import { useActionData, useLoaderData, useLocation } from '@remix-run/react'
 import { v7 as uuidv7 } from 'uuid'
 import type { Post, PostStatus } from '../../jobs/ledger/post-view.ts'
@@ -19,9 +26,14 @@ import { LeftText } from '../posts/working-copy/notices.tsx'
 import { startOf, withOwnFiles } from '../posts/working-copy/start.ts'
 import { namedQueue, queueChoices } from '../queues/choices.ts'
 import { useMay } from '../shell/permissions.ts'
+import type { Handle } from '../shell/shell.tsx'
 import { Done } from '../ui/done.tsx'
 import { clockAt, nextHour } from '../ui/time-zone.ts'
 import { Warning } from '../ui/warning.tsx'
+
+export const handle: Handle = {
+  composes: (data) => (data as SerializeFrom<typeof loader>).begun !== null,
+}
 
 export const meta: MetaFunction = () => [{ title: postStrings.pageTitle }]
 

@@ -15,8 +15,11 @@ import { Unfinished } from '../posts/working-copy/unfinished.tsx'
 import { queueChoices } from '../queues/choices.ts'
 import { useAccount } from '../shell/account.ts'
 import { useMay } from '../shell/permissions.ts'
+import type { Handle } from '../shell/shell.tsx'
 import { PageHead } from '../ui/page.tsx'
 import { clockIn, nextHour } from '../ui/time-zone.ts'
+
+export const handle: Handle = { composes: () => true }
 
 export const meta: MetaFunction = () => [{ title: composerStrings.pageTitle }]
 

@@ -18,10 +18,16 @@ import { endSession } from './sign-out.ts'
 import { shellStrings } from './strings.tsx'
 
 /**
- * A route can ask for a page without navigation (`bare`), and for a wide one. `still` says of the loader's data that the page
- * needs no scripts: its form is sent as forms are, and what it shows doesn't change.
+ * A route can ask for a page without navigation (`bare`), and for a wide one. `composes` says of the loader's data that who
+ * may write gets the composer: a width that only its form decides would move the page when the form arrives. `still` says of
+ * the loader's data that the page needs no scripts: its form is sent as forms are, and what it shows doesn't change.
  */
-export type Handle = { bare?: boolean; wide?: boolean; still?: (data: unknown) => boolean }
+export type Handle = {
+  bare?: boolean
+  wide?: boolean
+  composes?: (data: unknown) => boolean
+  still?: (data: unknown) => boolean
+}
 
 const navigation = [
   { to: '/', name: shellStrings.navigation.posts, icon: Send, under: /^\/($|posts)/ },
@@ -37,8 +43,10 @@ const operations = {
   under: /^\/operations/,
 }
 
+const widths = { normal: 'max-w-3xl', composer: 'max-w-5xl', wide: 'max-w-7xl' }
+
 /** The frame of every page of a signed-in person: a bar at the side, or above and below on a small screen. */
-export function Shell({ children, isWide = false }: { children: ReactNode; isWide?: boolean }) {
+export function Shell({ children, width }: { children: ReactNode; width: 'normal' | 'composer' | 'wide' }) {
   const main = useFocusOnNewPage()
   return (
     <div className="min-h-dvh md:grid md:grid-cols-[15rem_minmax(0,1fr)]">
@@ -53,7 +61,7 @@ export function Shell({ children, isWide = false }: { children: ReactNode; isWid
         id="main"
         ref={main}
         tabIndex={-1}
-        className={`mx-auto w-full px-4 pb-28 pt-6 md:px-8 md:pb-16 md:pt-10 ${isWide ? 'max-w-7xl' : 'max-w-3xl has-[[data-wide]]:max-w-5xl'}`}
+        className={`mx-auto w-full px-4 pb-28 pt-6 md:px-8 md:pb-16 md:pt-10 ${widths[width]}`}
       >
         <Suspended />
         {children}

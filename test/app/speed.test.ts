@@ -50,6 +50,20 @@ test.each([390, 1280])('no page moves while it loads, %i pixels wide', async (wi
   }
 })
 
+test('the page of the composer has its width before the form is there', async () => {
+  const look = { viewport: { width: 1280, height: 800 }, storageState: state, javaScriptEnabled: false }
+  const [whole, begun] = [await here.page(look), await here.page(look)]
+  const widthOf = async (where: Page) => (await where.locator('main').boundingBox())!.width
+  await begun.route('**/posts/new', async (route) => {
+    const response = await route.fetch()
+    const text = await response.text()
+    await route.fulfill({ response, body: text.slice(0, text.indexOf('</h1>')) })
+  })
+  for (const one of [whole, begun]) await one.goto('/posts/new')
+  expect(await begun.getByLabel('Text', { exact: true }).count()).toBe(0)
+  expect(await widthOf(begun)).toBe(await widthOf(whole))
+})
+
 type Watched = { shift?: number }
 
 /** Add up all layout shifts of the pages that are opened from now on (https://web.dev/articles/cls). */

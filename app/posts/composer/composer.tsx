@@ -48,7 +48,7 @@ export function Composer({ post, channels, copy, start, untouched, previews, res
   const verdicts = useVerdicts(going, fields)
   const problems = together(saidOf(answered, fields), problemsIn(verdicts, fields))
   return (
-    <div data-wide className="xl:grid xl:grid-cols-[minmax(0,1fr)_21rem] xl:items-start xl:gap-6">
+    <div className="xl:grid xl:grid-cols-[minmax(0,1fr)_21rem] xl:items-start xl:gap-6">
       <div className="min-w-0">
         <div ref={notices} tabIndex={-1}>
           <CopyNotices post={post} channels={channels} saving={saving} untouched={untouched} replace={replace} />
