@@ -61,7 +61,12 @@ export function Layout({ children }: { children: ReactNode }) {
 function useIsStill(): boolean {
   const matches = useMatches()
   const isLoaded = useRef(typeof document !== 'undefined')
-  return !isLoaded.current && matches.some(({ handle, data }) => data && (handle as Handle | undefined)?.still?.(data))
+  return !isLoaded.current && isSaid(matches, 'still')
+}
+
+// Whether a route on this page says so of its loader's data.
+function isSaid(matches: ReturnType<typeof useMatches>, what: 'still' | 'composes'): boolean {
+  return matches.some(({ handle, data }) => data && (handle as Handle | undefined)?.[what]?.(data))
 }
 
 export default function App() {
@@ -87,7 +92,7 @@ function Frame({ children }: { children: ReactNode }) {
   const handles = matches.map(({ handle }) => handle as Handle | undefined)
   const isBare = handles.some((handle) => handle?.bare)
   const isWide = handles.some((handle) => handle?.wide)
-  const isComposing = write && handles.some((handle, i) => matches[i]!.data && handle?.composes?.(matches[i]!.data))
+  const isComposing = write && isSaid(matches, 'composes')
   if (!account || isBare) return <Plain isWide={isWide}>{children}</Plain>
   return (
     <Shell width={isWide ? 'wide' : isComposing ? 'composer' : 'normal'}>

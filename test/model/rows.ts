@@ -48,7 +48,7 @@ async function tidy(tx: Tx): Promise<void> {
       for one in
         select i.indrelid::regclass as table, i.indexrelid::regclass as key from pg_index i join pg_class c on c.oid = i.indrelid
         where c.relnamespace = 'public'::regnamespace and i.indisprimary and pg_relation_size(c.oid) > 8192
-      loop execute format('cluster %s using %s', one.table, (select relname from pg_class where oid = one.key)); end loop;
+      loop execute format('cluster %s using %s', one.table, one.key); end loop;
     end $$`)
   await tx.execute(sql`savepoint empty`)
 }
