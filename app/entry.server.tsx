@@ -1,4 +1,4 @@
-import { PassThrough } from 'node:stream'
+import { Transform } from 'node:stream'
 import {
   type ActionFunctionArgs,
   type AppLoadContext,
@@ -31,7 +31,7 @@ export default function handleRequest(
       {
         nonce,
         onShellReady() {
-          const body = new PassThrough()
+          const body = withoutNulls()
           headers.set('Content-Type', 'text/html; charset=utf-8')
           resolve(new Response(createReadableStreamFromReadable(body), { headers, status }))
           pipe(body)
@@ -40,6 +40,14 @@ export default function handleRequest(
         onError: report,
       },
     )
+  })
+}
+
+// React 18 fills up its buffer with NULs where a letter of several bytes doesn't fit, and a browser shows each as U+FFFD, in
+// text fields too. Texts of ours have no NUL: PostgreSQL takes none. (writeStringChunk in react-dom-server.node)
+function withoutNulls(): Transform {
+  return new Transform({
+    transform: (chunk: Buffer, _, done) => done(null, chunk.includes(0) ? chunk.filter((byte) => byte !== 0) : chunk),
   })
 }
 
