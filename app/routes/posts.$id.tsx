@@ -55,9 +55,9 @@ export async function loader(args: LoaderFunctionArgs) {
   const overrides = post.overrides.filter(({ channelId }) => !published.includes(channelId))
   const tags = post.tags.join(', ')
   const isDateSuggested = post.date === null
-  const untouched = { content: post.content, channelIds, overrides, tags, media, files, ...clock, isDateSuggested }
+  const fields = { content: post.content, channelIds, overrides, tags, media, files, ...clock, isDateSuggested }
   const isOpen = mayChange(post)
-  const begun = isOpen ? await startOf(api, { id, isNew: false, postVersion: post.version, untouched }) : null
+  const begun = isOpen ? await startOf(api, { id, isNew: false, postVersion: post.version, fields }) : null
   const queues = isOpen && post.type === 'draft' ? await queueChoices(api) : []
   const left = isOpen ? null : await shown(api.workingCopies.get({ id }))
   const query = new URL(args.request.url).searchParams
@@ -70,7 +70,7 @@ export async function loader(args: LoaderFunctionArgs) {
   const undo = done === 'unschedule' ? cancelledOf(post, query.getAll('on')) : []
   const said = isTrueOf(done, post, undo) ? (sentences[done] ?? null) : null
   const shownParts = { post, previews, channels, gone, media, files, attempts: attempts.data }
-  return json({ ...shownParts, untouched, begun, left, said, undo, queue, queueMissed, queueLeft, queues })
+  return json({ ...shownParts, begun, left, said, undo, queue, queueMissed, queueLeft, queues })
 }
 
 const sentences: Record<string, string> = postStrings.done
@@ -194,8 +194,7 @@ async function cancelled(api: Api, id: string): Promise<string> {
 }
 
 export default function ShowPost() {
-  const { post, previews, channels, gone, media, files, attempts, untouched, begun, left } =
-    useLoaderData<typeof loader>()
+  const { post, previews, channels, gone, media, files, attempts, begun, left } = useLoaderData<typeof loader>()
   const { said, undo, queue, queueMissed, queueLeft } = useLoaderData<typeof loader>()
   const isRefused = useActionData() !== undefined // every other answer of the action leads on
   const { write } = useMay()
@@ -231,7 +230,6 @@ export default function ShowPost() {
               key={post.id}
               post={post}
               channels={choice.filter(({ id }) => !published.includes(id))}
-              untouched={untouched}
               previews={previews}
               resend={resend}
               {...begun}

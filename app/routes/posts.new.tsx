@@ -45,15 +45,15 @@ export async function loader(args: LoaderFunctionArgs) {
   const askedAt = clockIn(query.get('at')) // by a press in the calendar
   const clock = { ...(askedAt ?? nextHour(member.timeZone)), isDateSuggested: askedAt === null }
   const tags = model?.tags.join(', ') ?? ''
-  const untouched = { content, channelIds: connected, media, overrides, tags, files, ...clock }
+  const fields = { content, channelIds: connected, media, overrides, tags, files, ...clock }
   const copy = { id, isNew: true, revision: 0, postVersion: null }
   if (asked && (await shown(api.workingCopies.isSent({ id })))) throw redirect(`/posts/${id}`)
   const [begun, unfinished, queues] = await Promise.all([
-    startOf(api, { ...copy, untouched }),
+    startOf(api, { ...copy, fields }),
     asked ? noTexts : api.workingCopies.list(),
     queueChoices(api),
   ])
-  return json({ channels, previews, untouched, unfinished, queues, chosen, ...begun })
+  return json({ channels, previews, unfinished, queues, chosen, ...begun })
 }
 
 const noTexts: Awaited<ReturnType<Api['workingCopies']['list']>> = []

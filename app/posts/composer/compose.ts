@@ -5,7 +5,7 @@ import { instantOf } from '../../../jobs/wall-clock.ts'
 import type { Api } from '../../../server/router.ts'
 import { type Problem, problemOf } from '../../api.ts'
 import { clockAt } from '../../ui/time-zone.ts'
-import { ownMediaName, ownTextName, type Typed, typedIn, type Wall, wallIn } from './typed.ts'
+import { asHeld, ownMediaName, ownTextName, type Typed, typedIn, type Wall, wallIn } from './typed.ts'
 
 /**
  * What the composer shows after a refusal: the form again with its problems, by the name of the field that each belongs to.
@@ -47,9 +47,14 @@ async function saveAlts(api: Api, alts: Typed['alts']): Promise<void> {
   const ids = Object.keys(alts)
   if (ids.length === 0) return
   for (const { id, alt: before } of await api.media.some({ ids })) {
-    const alt = alts[id] ?? before
+    const alt = heldOrNew(before, alts[id] ?? before)
     if (alt !== before) await api.media.update({ id, alt })
   }
+}
+
+// What a field holds of `before` is no change of it.
+function heldOrNew(before: string | undefined, now: string): string {
+  return before !== undefined && asHeld(before) === asHeld(now) ? before : now
 }
 
 /** The body of POST /posts. A missing value is left out, and the procedure reports it. */
@@ -81,13 +86,27 @@ function queueIn(form: FormData): { queueId?: string } {
 type Asked = { intent: string; typed: Typed; wall: Wall; zone: string; post: Post; form: FormData }
 
 function change({ intent, typed, wall, zone, post, form }: Asked): Parameters<Api['posts']['update']>[0] {
-  const { type: _, date, ...parts } = wanted(intent, typed, wall, zone)
+  const { type: _, date, ...parts } = wanted(intent, withLinesOf(post, typed), wall, zone)
   const type = intent === 'save' ? {} : { type: intent as Post['type'] | 'queue' }
   const before = post.date ? clockAt(post.date, zone) : { date: '', time: '' }
   // The fields have no seconds: a date that was not touched stays what it is.
   const isTouched = before.date !== wall.date || before.time !== wall.time
   const when = isTouched && !takesNoDate(intent) ? { date: date ?? null } : {}
   return { id: post.id, ...parts, ...type, ...queueIn(form), ...when, ifVersions: [Number(form.get('version'))] }
+}
+
+// Lines end as they did in the post.
+function withLinesOf(post: Post, typed: Typed): Typed {
+  const before = (id: string) => post.overrides.find(({ channelId }) => channelId === id)?.content
+  return {
+    ...typed,
+    content: heldOrNew(post.content, typed.content),
+    overrides: typed.overrides.map((override) =>
+      override.content === undefined
+        ? override
+        : { ...override, content: heldOrNew(before(override.channelId), override.content) },
+    ),
+  }
 }
 
 function besideParts(typed: Typed, { detail, errors }: Problem): Record<string, string[]> {

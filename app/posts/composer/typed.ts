@@ -17,7 +17,7 @@ const MoreThanAnyList = 51 // the procedure refuses what is too long
 
 /** Read the composer's form. */
 export function typedIn(form: FormData): Typed {
-  const text = (name: string) => String(form.get(name) ?? '').replaceAll('\r\n', '\n') // forms send CRLF
+  const text = (name: string) => asHeld(String(form.get(name) ?? '')) // forms send CRLF
   const all = (name: string) => form.getAll(name).slice(0, MoreThanAnyList).map(String)
   const mediaIds = all('mediaIds')
   const overrides = all('overrides').flatMap(readOverride)
@@ -33,6 +33,11 @@ export function typedIn(form: FormData): Typed {
     tags: text('tags'),
     ...(form.get('suggested') === suggestedValue(wall) ? { date: '', time: '' } : wall),
   }
+}
+
+/** `text` as a field holds it: a browser ends every line with one character, callers of the API with others too. */
+export function asHeld(text: string): string {
+  return text.replaceAll(/\r\n?/g, '\n')
 }
 
 /** What the fields Date and Time hold. */

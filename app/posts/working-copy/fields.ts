@@ -1,5 +1,5 @@
 import type { Override } from '../../../jobs/ledger/post-view.ts'
-import { fileIdsOf, type Typed } from '../composer/typed.ts'
+import { asHeld, fileIdsOf, type Typed } from '../composer/typed.ts'
 import type { Picked } from '../composer/uploads.ts'
 
 /** What the composer's fields hold. `files`: every file that the text has, or a channel has of its own. */
@@ -34,6 +34,20 @@ export function fieldsOf({ alts, mediaIds, overrides, ...typed }: Typed, known: 
     media: mediaIds.flatMap((id) => files.filter((file) => file.id === id)),
     overrides: overrides.map((override) =>
       override.mediaIds ? { ...override, mediaIds: override.mediaIds.filter(isThere) } : override,
+    ),
+  }
+}
+
+/** The same texts as the form holds them: with the line breaks of a browser. */
+export function fieldsHeld(fields: Fields): Fields {
+  const fileHeld = (file: Picked) => ({ ...file, alt: asHeld(file.alt) })
+  return {
+    ...fields,
+    content: asHeld(fields.content),
+    media: fields.media.map(fileHeld),
+    files: fields.files.map(fileHeld),
+    overrides: fields.overrides.map((override) =>
+      override.content === undefined ? override : { ...override, content: asHeld(override.content) },
     ),
   }
 }

@@ -5,17 +5,18 @@ import { shown } from '../../api.ts'
 import { ownMediaIds } from '../composer/channels/overrides.ts'
 import { fileIdsOf } from '../composer/typed.ts'
 import type { CopyStart } from './autosave.ts'
-import { type Fields, fieldsOf } from './fields.ts'
+import { type Fields, fieldsHeld, fieldsOf } from './fields.ts'
 
-type Wanted = { id: string; isNew: boolean; postVersion: number | null; untouched: Fields }
+type Wanted = { id: string; isNew: boolean; postVersion: number | null; fields: Fields }
 
 /** What the composer begins with: the member's working copy with this id, or else the `untouched` fields. */
-export async function startOf(api: Api, { id, isNew, postVersion, untouched }: Wanted) {
+export async function startOf(api: Api, { id, isNew, postVersion, fields }: Wanted) {
+  const untouched = fieldsHeld(fields)
   const saved = await shown(api.workingCopies.get({ id }))
-  if (!saved) return { copy: { id, isNew, revision: 0, postVersion } satisfies CopyStart, start: untouched }
+  if (!saved) return { copy: { id, isNew, revision: 0, postVersion } satisfies CopyStart, start: untouched, untouched }
   const files = await shown(api.media.some({ ids: fileIdsOf(saved) }))
   const copy: CopyStart = { id, isNew, revision: saved.revision, postVersion: saved.postVersion }
-  return { copy, start: fieldsOf(saved, files, untouched) }
+  return { copy, start: fieldsOf(saved, files, untouched), untouched }
 }
 
 /** The files of a post, and after them those that only some channel has of its own. */

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import type { Channel } from '../../../../jobs/ledger/channel-view.ts'
-import { controlClass } from '../../../ui/forms/control.tsx'
+import { textAreaClass } from '../../../ui/forms/control.tsx'
 import { composerStrings } from '../strings.tsx'
 import { altName } from '../typed.ts'
 import type { Picked } from '../uploads.ts'
@@ -33,16 +33,18 @@ export function AltField({ file, channels, onDescribe, isWrong, problemsId, on =
         </label>
         {children}
       </div>
-      <input
+      <textarea
         id={fieldId}
         name={altName(id)}
+        dir="auto"
+        rows={2}
         value={alt}
         onChange={(event) => onDescribe(event.currentTarget.value)}
         maxLength={LengthAtMost}
         aria-invalid={isWrong || isTooLong ? true : undefined}
         aria-describedby={`${lengthId} ${problemsId}`}
         placeholder={kind === 'video' ? strings.describeVideo : strings.describeImage}
-        className={controlClass}
+        className={`${textAreaClass} resize-y`}
       />
       <p
         id={lengthId}

@@ -6,12 +6,12 @@ export async function withSettings(page: Page, settings: object): Promise<void> 
     if (route.request().method() !== 'GET') return route.fallback()
     const answer = await route.fetch()
     const data = await answer.json()
-    if (!data.untouched) return route.fulfill({ response: answer })
-    const overrides = data.untouched.overrides.map((own: object) => ({ ...own, settings }))
-    const fields = { ...data.untouched, overrides }
+    if (!data.begun) return route.fulfill({ response: answer })
+    const { untouched } = data.begun
+    const fields = { ...untouched, overrides: untouched.overrides.map((own: object) => ({ ...own, settings })) }
     return route.fulfill({
       response: answer,
-      json: { ...data, untouched: fields, begun: { ...data.begun, start: fields } },
+      json: { ...data, begun: { ...data.begun, start: fields, untouched: fields } },
     })
   })
 }
