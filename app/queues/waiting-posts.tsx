@@ -1,6 +1,7 @@
 import { Link, useSubmit } from '@remix-run/react'
 import { ChevronDown, ChevronUp, GripVertical } from 'lucide-react'
 import { type DragEvent, useEffect, useRef, useState } from 'react'
+import { beginningOf } from '../../jobs/networks/text-length.ts'
 import { Instant } from '../shell/instant.tsx'
 import { useMay } from '../shell/permissions.ts'
 import { PostForm } from '../shell/post-form.tsx'
@@ -98,7 +99,7 @@ function Arrow({ by, post, neighbour, onMove }: ArrowProps) {
       type="submit"
       name="order"
       value={order.join(',')}
-      aria-label={strings[by](textOf(post).slice(0, 80))}
+      aria-label={strings[by](beginningOf(textOf(post), 80))}
       data-move={`${by} ${post.id}`}
       onClick={() => onMove({ id: post.id, by })}
       className="grid size-8 place-items-center rounded-lg text-muted hover:bg-sunken hover:text-ink"

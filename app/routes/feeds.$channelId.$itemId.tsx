@@ -1,5 +1,6 @@
 import { json, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node'
 import { Link, useLoaderData } from '@remix-run/react'
+import { beginningOf } from '../../jobs/networks/text-length.ts'
 import { shown } from '../api.ts'
 import { FeedItem, ItemDate } from '../feeds/feed-item.tsx'
 import { feedStrings } from '../feeds/strings.ts'
@@ -11,7 +12,7 @@ const TitleLength = 70
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => {
   if (!data) return [{ title: feedStrings.notFound }]
-  const start = data.item.content.trim().split('\n')[0]?.slice(0, TitleLength)
+  const start = beginningOf(data.item.content.trim().split('\n')[0] ?? '', TitleLength)
   return [{ title: start ? feedStrings.itemPageTitle(start, data.channel.name) : data.channel.name }]
 }
 

@@ -1,4 +1,5 @@
 import { escapeUTF8 } from 'entities'
+import { beginningOf } from '../networks/text-length.ts'
 import type { Message } from './outbox.ts'
 
 /** What a mail says, in order: sentences, a list, a link, more sentences. Parts of it are texts of people. */
@@ -13,7 +14,7 @@ export type Letter = {
 /** A letter as text and as simple HTML. Nothing in it is loaded from anywhere. */
 export function laidOut(letter: Letter, to: string): Message {
   // It may have a text of people in it: no line breaks, and a limit.
-  const subject = letter.subject.replace(/\s+/g, ' ').slice(0, 150)
+  const subject = beginningOf(letter.subject.replace(/\s+/g, ' '), 150)
   return { to, subject, text: asText(letter), html: asHtml(letter) }
 }
 

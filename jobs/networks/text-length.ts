@@ -43,3 +43,8 @@ function countUnits(rule: TextRule, text: string): number {
   const units: Iterable<unknown> = rule.textUnit === 'graphemes' ? graphemes.segment(text) : text
   return Array.from(units).length
 }
+
+/** The first `most` UTF-16 code units of `text`, or one less if that would cut a character in two. */
+export function beginningOf(text: string, most: number): string {
+  return text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '')
+}

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Answer } from '../outbound/outbound.ts'
 import { oneLine } from './names.ts'
 import { PublishError } from './network.ts'
+import { beginningOf } from './text-length.ts'
 
 const ReplyLength = 2000
 const ReasonLength = 300
@@ -98,12 +99,12 @@ function endOfString(body: Uint8Array, start: number): number {
 
 /** What we store of an answer in the attempt's record. */
 export function recordOf(answer: Answer, secrets: string[]): { status: number; reply: string } {
-  return { status: answer.status, reply: withoutSecrets(answer.text(), secrets).slice(0, ReplyLength) }
+  return { status: answer.status, reply: beginningOf(withoutSecrets(answer.text(), secrets), ReplyLength) }
 }
 
 /** A network's own sentence as we may show it: plain, one line, of limited length. */
 export function plainReason(reason: string): string {
-  return oneLine(withoutTags(reason.slice(0, LongestSentence))).slice(0, ReasonLength)
+  return beginningOf(oneLine(withoutTags(reason.slice(0, LongestSentence))), ReasonLength)
 }
 
 // Not by `<[^>]*>`: if tags never end, it reads the rest again at each of them.

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { plainReason, retryAtOf, WebAddress } from '../../../jobs/networks/verdict.ts'
+import { plainReason, recordOf, retryAtOf, WebAddress } from '../../../jobs/networks/verdict.ts'
+import type { Answer } from '../../../jobs/outbound/outbound.ts'
 
 const now = new Date('2026-11-21T10:00:00Z')
 
@@ -62,6 +63,15 @@ test('a date is read by the clock of the server that wrote it', () => {
 test("a network's own message is shown as plain text, on one line and cut", () => {
   expect(plainReason(' <p>Too\n\tlong\0</p> ')).toBe('Too long')
   expect(plainReason('x'.repeat(1000))).toHaveLength(300)
+})
+
+// PostgreSQL takes no half of a character in JSON: the failure could not be written down.
+test('nothing that is cut ends in half a character', () => {
+  for (const start of ['', 'x']) {
+    const long = start + '🎉'.repeat(2000)
+    const answer = { status: 422, headers: new Headers(), text: () => long } as unknown as Answer
+    for (const cut of [plainReason(long), recordOf(answer, []).reply]) expect(cut.isWellFormed()).toBe(true)
+  }
 })
 
 test.each([
