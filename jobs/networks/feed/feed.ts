@@ -141,13 +141,13 @@ function attachmentOf({ url, mime, bytes, alt }: FeedMedia) {
 }
 
 function titleOf({ content, media }: FeedItem): string {
-  const title = content.trim().split('\n', 1)[0] || media.find(({ alt }) => alt)?.alt || 'Untitled'
+  const title = linesOf(content).trim().split('\n', 1)[0] || media.find(({ alt }) => alt)?.alt || 'Untitled'
   const characters = Array.from(title)
   return characters.length > TitleLength ? `${characters.slice(0, TitleLength - 1).join('')}…` : title
 }
 
 function htmlOf({ content, media }: FeedItem): string {
-  const paragraphs = content
+  const paragraphs = linesOf(content)
     .split(/\n{2,}/)
     .map((paragraph) => `<p>${escapeUTF8(paragraph).replaceAll('\n', '<br>')}</p>`)
   const shown = media.map(({ url, mime, alt }) =>
@@ -156,6 +156,11 @@ function htmlOf({ content, media }: FeedItem): string {
       : `<p><video src="${escapeUTF8(url)}" controls></video></p>`,
   )
   return [...(content ? paragraphs : []), ...shown].join('\n')
+}
+
+// Callers end lines in other ways too: U+000B and U+000C are what office programs have inside a paragraph and before a page.
+function linesOf(text: string): string {
+  return text.replace(/\r\n?|[\v\f]/g, '\n')
 }
 
 // XML 1.0 §2.2 does not allow these characters.

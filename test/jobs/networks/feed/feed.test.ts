@@ -137,6 +137,16 @@ describe('as Atom', () => {
     expect(content).not.toContain('<script>')
   })
 
+  test('lines end where they do, whatever ends them', () => {
+    const content = 'One\r\ntwo\rthree\vfour\r\n\r\nfive\r\rsix'
+    const item = { ...nasty.items[0]!, content, media: [] }
+    const html = '<p>One<br>two<br>three<br>four</p>\n<p>five</p>\n<p>six</p>'
+    expect(readAtom(atomOf({ ...nasty, items: [item] }, selfUrl)).entries).toMatchObject([
+      { title: 'One', content: html },
+    ])
+    expect(JSON.parse(jsonFeedOf({ ...nasty, items: [item] }, selfUrl)).items).toMatchObject([{ content_html: html }])
+  })
+
   test('an empty feed is valid XML too', async () => {
     const empty = atomOf({ ...nasty, items: [] }, selfUrl)
     expect(await validateXML({ xml: empty, normalization: 'format' })).toMatchObject({ valid: true })
