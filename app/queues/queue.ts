@@ -7,9 +7,9 @@ export type Waiting = Awaited<ReturnType<Api['queues']['waiting']>>[number]
 /** A waiting post that would get another time. */
 export type Move = Awaited<ReturnType<Api['queues']['moves']>>[number]
 
-/** Every time zone that a queue can have, including the person's own. */
-export function timeZones(own: string): string[] {
-  return [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone'), own])]
+/** The time zones to choose from, with those `inUse`: some have a second name, which no list has. */
+export function timeZones(...inUse: string[]): string[] {
+  return [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone'), ...inUse])]
 }
 
 /** Weekdays at three times, for a queue that begins with one button. */

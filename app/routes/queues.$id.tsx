@@ -34,7 +34,7 @@ export async function loader(args: LoaderFunctionArgs) {
     allChannels(api),
   ])
   const query = new URL(args.request.url).searchParams
-  const zones = timeZones(member.timeZone)
+  const zones = timeZones(member.timeZone, queue.timeZone)
   const asked = { said: query.get('said') ?? '', isDeleting: query.has('delete') }
   return json({ queue, next: next.dates, waiting, moves, channels, zones, ...asked })
 }

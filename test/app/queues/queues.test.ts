@@ -74,6 +74,16 @@ test('a queue in another zone than the person says which zone its dates are in',
   }
 })
 
+test('a queue whose time zone is called by another name keeps it when its settings are saved', async () => {
+  await here.db.execute(sql`update queues set time_zone = 'Asia/Kolkata'`)
+  await page.reload()
+  await expect.poll(() => page.getByLabel('Time zone').inputValue()).toBe('Asia/Kolkata')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved.').waitFor()
+  expect(await here.db.execute(sql`select time_zone from queues`)).toMatchObject([{ time_zone: 'Asia/Kolkata' }])
+  await here.db.execute(sql`update queues set time_zone = ${Zone}`)
+})
+
 test('the composer adds a post to the queue, and says the time that it takes', async () => {
   for (const text of ['First', 'Second', 'Third', 'Fourth']) {
     await page.goto('/posts/new')
