@@ -12,19 +12,26 @@ const channelIds = (least: number) =>
     .array(z.string())
     .min(least, 'Choose at least one channel.')
     .max(50, 'At most 50 channels.')
-    .refine(
-      (ids) => new Set(ids.map((id) => id.toLowerCase())).size === ids.length,
-      'The same channel is listed twice.',
-    )
+    .refine(isDistinct, 'The same channel is listed twice.')
     .pipe(z.array(Id))
-const MediaIds = z.array(Id).max(20, 'At most 20 files.')
+const MediaIds = z
+  .array(z.string())
+  .max(20, 'At most 20 files.')
+  .refine(isDistinct, 'The same file is listed twice.')
+  .pipe(z.array(Id))
+
+function isDistinct(ids: string[]): boolean {
+  return new Set(ids.map((id) => id.toLowerCase())).size === ids.length
+}
 
 const Tags = z
   .array(
     text(50)
       .transform((tag) => tag.trim().normalize())
       .refine((tag) => tag !== '', 'Send at least one character.')
-      .refine((tag) => !tag.includes(','), 'A tag has no comma.'),
+      .refine((tag) => !tag.includes(','), 'A tag has no comma.')
+      .refine((tag) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(tag), 'A tag has no line break or control character.')
+      .pipe(text(50)), // normalized, some are longer
   )
   .max(10, 'At most 10 tags.')
   .refine((tags) => new Set(tags).size === tags.length, 'The same tag is listed twice.')

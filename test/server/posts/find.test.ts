@@ -47,7 +47,10 @@ describe('tags', () => {
     expect(await refused(Array.from({ length: 11 }, (_, i) => `t${i}`))).toEqual(['At most 10 tags.'])
     expect(await refused(['x'.repeat(51)])).toEqual(['At most 50 characters.'])
     expect(await refused([' '])).toEqual(['Send at least one character.'])
+    expect(await refused(['\u0958'.repeat(50)])).toEqual(['At most 50 characters.']) // normalized, it is 100
     expect(await refused(['a,b'])).toEqual(['A tag has no comma.'])
+    for (const tag of ['a\nb', 'a\u000bb', 'a\u2028b'])
+      expect(await refused([tag])).toEqual(['A tag has no line break or control character.'])
     expect(await refused(['same', 'same '])).toEqual(['The same tag is listed twice.'])
   })
 })

@@ -162,7 +162,7 @@ describe('what a post names', () => {
     expect(faultsOf(answer)).toEqual(['channelIds[1] channel_needs_reconnect', 'channelIds[2] channel_disconnected'])
   })
 
-  test('media: at most 20, each of this organisation, in types and numbers that each channel takes', async () => {
+  test('media: at most 20, none twice, each of this organisation, in types and numbers that each channel takes', async () => {
     const file = { organisationId: w.organisationId, kind: 'image', bytes: 10, sha256: '', fileKey: '' } as const
     const [png, gif] = await w.db
       .insert(media)
@@ -171,15 +171,24 @@ describe('what a post names', () => {
         { ...file, mime: 'image/gif' },
       ])
       .returning({ id: media.id })
+    for (const twice of [png!.id, png!.id.toUpperCase()])
+      expect(faultsOf(await create(scheduled({ mediaIds: [png!.id, twice] })))).toEqual(['mediaIds invalid'])
     const made = await create(scheduled({ content: '', mediaIds: [png!.id] }))
     expect(made).toMatchObject({ status: 201, json: { content: '', mediaIds: [png!.id] } })
     expect(faultsOf(await create(scheduled({ mediaIds: [png!.id, gif!.id] })))).toEqual([
       'mediaIds[1] media_not_supported',
     ])
     expect(faultsOf(await create(scheduled({ mediaIds: ['x'] })))).toEqual(['mediaIds[0] media_not_found'])
-    const many = (count: number) => Array.from({ length: count }, () => png!.id)
-    expect(faultsOf(await create(scheduled({ mediaIds: many(5) })))).toEqual(['mediaIds media_not_supported'])
-    expect(faultsOf(await create(scheduled({ mediaIds: many(21) })))).toEqual(['mediaIds too_big'])
+    const five = await w.db
+      .insert(media)
+      .values(Array.from({ length: 5 }, () => ({ ...file, mime: 'image/png' })))
+      .returning({ id: media.id })
+    expect(faultsOf(await create(scheduled({ mediaIds: five.map(({ id }) => id) })))).toEqual([
+      'mediaIds media_not_supported',
+    ])
+    expect(faultsOf(await create(scheduled({ mediaIds: Array.from({ length: 21 }, () => uuidv7()) })))).toEqual([
+      'mediaIds too_big',
+    ])
   })
 })
 
