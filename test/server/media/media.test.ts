@@ -157,6 +157,10 @@ describe('a multipart body', () => {
       expectProblem(await send(body), 400, 'invalid_request')
     for (const alt of ['x'.repeat(1501), 'x'.repeat(20_000), '\0'])
       expect(faultsOf(await send(form(file, `alt=${alt}`)))[0]).toMatch(/^alt /)
+    const latin1 = '--x\r\nContent-Disposition: form-data; name="alt"\r\n\r\ncaf\u00e9\r\n--x--\r\n'
+    const refused = await send(Buffer.from(latin1, 'latin1'), 'multipart/form-data; boundary=x')
+    expectProblem(refused, 400, 'invalid_request')
+    expect(refused.json.detail).toBe('The part alt is not UTF-8.')
   })
 
   test('that is broken is 400, and of another type 415', async () => {
