@@ -16,7 +16,7 @@ export function Filters({ channels, tags, hasQueues }: FiltersProps) {
   const [query] = useSearchParams()
   const submit = useSubmit()
   const keepFocus = useFocusAfter(query.toString())
-  const tag = query.get('tag') ?? ''
+  const [tag, channel] = [query.get('tag') ?? '', query.get('channel') ?? '']
   const choose = (event: FormEvent<HTMLFormElement>) => {
     keepFocus(event.target as HTMLElement)
     submit(event.currentTarget, { preventScrollReset: true })
@@ -31,10 +31,13 @@ export function Filters({ channels, tags, hasQueues }: FiltersProps) {
       {['view', 'date'].map((name) =>
         query.get(name) ? <input key={name} type="hidden" name={name} value={query.get(name)!} /> : null,
       )}
-      <Choice name="channel" label={strings.channel} all={strings.allChannels} value={query.get('channel')}>
+      <Choice name="channel" label={strings.channel} all={strings.allChannels} value={channel}>
         {channels.map(({ id, name }) => (
           <Option key={id} value={id} name={name} />
         ))}
+        {channel === '' || channels.some(({ id }) => id === channel) ? null : (
+          <Option value={channel} name={strings.notListed} />
+        )}
       </Choice>
       <Choice name="status" label={strings.status} all={strings.allStatuses} value={query.get('status')}>
         {Object.entries(postStrings.statuses).map(([status, name]) => (

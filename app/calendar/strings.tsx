@@ -12,6 +12,7 @@ export const calendarStrings = {
     label: 'Filter',
     channel: 'Channel',
     allChannels: 'All channels',
+    notListed: 'Not in the list', // it is disconnected
     status: 'Status',
     allStatuses: 'All statuses',
     tag: 'Tag',

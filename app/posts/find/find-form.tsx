@@ -53,21 +53,21 @@ function Filters() {
       <summary className="cursor-pointer text-sm font-medium">{strings.filters}</summary>
       <div className="mt-3 grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
         <FilterSelect name="channelId" label={strings.channel}>
-          <Options of={channels} />
+          <Options of={channels} asked={asked.channelId} />
         </FilterSelect>
         {queues.length > 0 ? (
           <FilterSelect name="queueId" label={strings.queue}>
-            <Options of={queues} />
+            <Options of={queues} asked={asked.queueId} />
           </FilterSelect>
         ) : null}
         <FilterSelect name="status" label={strings.status}>
           <Options of={Object.entries(postStrings.statuses).map(([id, name]) => ({ id: id as PostStatus, name }))} />
         </FilterSelect>
         <FilterSelect name="tag" label={strings.tag}>
-          <Options of={tags.map((tag) => ({ id: tag, name: tag }))} />
+          <Options of={tags.map((tag) => ({ id: tag, name: tag }))} asked={asked.tag} name={asked.tag} />
         </FilterSelect>
         <FilterSelect name="authorId" label={strings.author}>
-          <Options of={authors} />
+          <Options of={authors} asked={asked.authorId} />
         </FilterSelect>
         <FilterInput name="from" label={strings.from} type="date" />
         <FilterInput name="to" label={strings.to} type="date" />
@@ -77,8 +77,12 @@ function Filters() {
   )
 }
 
-function Options({ of: choices }: { of: { id: string; name: string }[] }) {
-  return choices.map(({ id, name }) => (
+type OptionsProps = { of: { id: string; name: string }[]; asked?: string | undefined; name?: string | undefined }
+
+// What is `asked` for and not in the list has an option too, with this `name`: the next search keeps it.
+function Options({ of: choices, asked, name = strings.notListed }: OptionsProps) {
+  const isListed = !asked || choices.some(({ id }) => id === asked)
+  return (isListed ? choices : [...choices, { id: asked, name }]).map(({ id, name }) => (
     <option key={id} value={id}>
       {name}
     </option>

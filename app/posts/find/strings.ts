@@ -13,6 +13,7 @@ export const findStrings = {
   author: 'Author',
   from: 'From',
   to: 'To',
+  notListed: 'Not in the list', // a channel, for example, that is disconnected
   clear: 'Clear',
   filters: 'Filters',
   zone: (zone: string) => `Dates are in the time zone ${zone}.`,

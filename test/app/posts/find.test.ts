@@ -96,3 +96,17 @@ test('a tag that is too long has its problem beside the field', async () => {
   await page.getByText('At most 50 characters.').waitFor()
   expect(await page.getByLabel('Tags').getAttribute('aria-invalid')).toBe('true')
 })
+
+test('a filter that is not in its list stays for the next search', async () => {
+  await here.db.execute(sql`update channels set status = 'disconnected'`)
+  const [channel] = await here.db.execute<{ id: string }>(sql`select channel_id as id from deliveries limit 1`)
+  await page.goto(`/posts/find?channelId=${channel!.id}&tag=winter`)
+  await page.getByLabel('Words').fill('fair')
+  await page.getByRole('button', { name: 'Find', exact: true }).click()
+  await page.waitForURL('**words=fair*')
+
+  const { searchParams } = new URL(page.url())
+  expect(Object.fromEntries(searchParams)).toMatchObject({ channelId: channel!.id, tag: 'winter' })
+  await page.goto(`/calendar?channel=${channel!.id}`)
+  expect(await page.getByLabel('Channel').inputValue()).toBe(channel!.id)
+})
