@@ -57,9 +57,14 @@ async function readUrlEncoded(req: IncomingMessage, { bytes, pace }: FormBounds)
   const fields = new FormData()
   for (const [name, value] of pairsIn(bytesRead)) {
     requireOurName(name)
-    fields.append(name, value)
+    fields.append(name, typed(value))
   }
   return { fields, file: null, [Symbol.asyncDispose]: async () => {} }
+}
+
+// Forms send each line break as CRLF (HTML §4.10.21.8), whatever the person typed or the field held.
+function typed(value: string): string {
+  return value.replaceAll('\r\n', '\n')
 }
 
 const [Ampersand, Equals, Plus, Percent, Space] = [0x26, 0x3d, 0x2b, 0x25, 0x20] as const
@@ -109,7 +114,7 @@ async function readMultipart(req: IncomingMessage, { bytes, pace, temporary }: F
     } catch (error) {
       return refuse(error)
     }
-    fields.append(name, value)
+    fields.append(name, typed(value))
   }
   // No text if the part names an unknown charset.
   parser.on('field', (name: string | undefined, value?: string) =>

@@ -1,11 +1,11 @@
-import { type FieldMetadata, getFormProps, getTextareaProps, useForm } from '@conform-to/react'
+import { type FieldMetadata, getFormProps, useForm } from '@conform-to/react'
 import { type ReactNode, useState } from 'react'
 import type { App } from '../../../server/oauth/apps.ts'
 import { PostForm } from '../../shell/post-form.tsx'
 import { useAnswer } from '../../ui/forms/answer.ts'
 import { Submit } from '../../ui/forms/button.tsx'
-import { FieldErrors, Hint, textAreaClass } from '../../ui/forms/control.tsx'
-import { Field, FormErrors } from '../../ui/forms/field.tsx'
+import { FieldErrors, Hint } from '../../ui/forms/control.tsx'
+import { Field, FormErrors, TextAreaField } from '../../ui/forms/field.tsx'
 import { AppMark } from './app-mark.tsx'
 import { faultsWhileTyping } from './redirect-urls.ts'
 import { appStrings } from './strings.tsx'
@@ -25,7 +25,7 @@ export function AppForm({ intent, app, children }: { intent: string; app?: App; 
     <PostForm encType="multipart/form-data" {...getFormProps(form)} className="max-w-xl space-y-5">
       <FormErrors form={form} />
       <Field label={strings.name} field={fields.name} maxLength={100} hint={strings.nameHint} required />
-      <TextField
+      <TextAreaField
         label={strings.description}
         field={fields.description}
         rows={2}
@@ -40,41 +40,6 @@ export function AppForm({ intent, app, children }: { intent: string; app?: App; 
         {children}
       </div>
     </PostForm>
-  )
-}
-
-type TextFieldProps = {
-  label: string
-  field: FieldMetadata<string>
-  hint: ReactNode
-  rows: number
-  maxLength?: number
-  isCode?: boolean
-  required?: boolean
-  errors?: string[] | undefined
-  onInput?: (text: string) => void
-}
-
-function TextField({ label, field, hint, isCode, errors = field.errors, onInput, ...rest }: TextFieldProps) {
-  const { key, ...textarea } = getTextareaProps(field, { ariaDescribedBy: field.descriptionId })
-  return (
-    <div>
-      <label htmlFor={field.id} className="mb-1.5 block text-sm font-medium">
-        {label}
-      </label>
-      <textarea
-        key={key}
-        {...textarea}
-        {...rest}
-        onInput={(event) => onInput?.(event.currentTarget.value)}
-        aria-invalid={errors?.length ? true : undefined}
-        aria-describedby={`${field.descriptionId} ${field.errorId}`}
-        className={`${textAreaClass} ${isCode ? 'font-mono text-sm' : ''}`}
-        spellCheck={!isCode}
-      />
-      <Hint id={field.descriptionId}>{hint}</Hint>
-      <FieldErrors id={field.errorId} errors={errors} />
-    </div>
   )
 }
 
@@ -111,7 +76,7 @@ function RedirectUrls({ field }: { field: FieldMetadata<string> }) {
   const [typed, setTyped] = useState<string | null>(null)
   const faults = typed === null ? field.errors : faultsWhileTyping(typed).filter((fault) => !isBeginning(fault))
   return (
-    <TextField
+    <TextAreaField
       label={strings.redirectUrl}
       field={field}
       rows={3}

@@ -20,7 +20,7 @@ export function WebhookCard() {
   return (
     <Card>
       <p className="break-all font-mono text-sm font-medium">{url}</p>
-      {description ? <p className="mt-1">{description}</p> : null}
+      {description ? <p className="mt-1 whitespace-pre-line">{description}</p> : null}
       <div className="mt-2">
         <WebhookState of={webhook} />
       </div>

@@ -8,7 +8,7 @@ import { Copyable } from '../../ui/copy.tsx'
 import { useAnswer } from '../../ui/forms/answer.ts'
 import { Checkbox } from '../../ui/forms/checkbox.tsx'
 import { FieldErrors } from '../../ui/forms/control.tsx'
-import { Field, FormErrors } from '../../ui/forms/field.tsx'
+import { Field, FormErrors, TextAreaField } from '../../ui/forms/field.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { webhookStrings } from './strings.tsx'
 
@@ -32,13 +32,15 @@ export function WebhookForm({ intent, webhook, children }: { intent: string; web
         className="max-w-xl"
         required
       />
-      <Field
-        label={strings.description}
-        field={fields.description}
-        maxLength={200}
-        hint={strings.descriptionHint}
-        className="max-w-xl"
-      />
+      <div className="max-w-xl">
+        <TextAreaField
+          label={strings.description}
+          field={fields.description}
+          rows={2}
+          maxLength={200}
+          hint={strings.descriptionHint}
+        />
+      </div>
       <EventChoice field={fields.events} />
       <div className="flex flex-wrap gap-2">{children}</div>
     </PostForm>

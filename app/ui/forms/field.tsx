@@ -1,7 +1,13 @@
-import { type FieldMetadata, type FormMetadata, getInputProps, getSelectProps } from '@conform-to/react'
+import {
+  type FieldMetadata,
+  type FormMetadata,
+  getInputProps,
+  getSelectProps,
+  getTextareaProps,
+} from '@conform-to/react'
 import { CircleCheck } from 'lucide-react'
 import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useEffect, useRef } from 'react'
-import { controlClass, FieldErrors, Hint } from './control.tsx'
+import { controlClass, FieldErrors, Hint, textAreaClass } from './control.tsx'
 
 const labelClass = 'mb-1.5 block text-sm font-medium'
 
@@ -25,6 +31,50 @@ export function Field({ label, hint, field, type = 'text', className = '', ...re
       <input key={key} {...input} {...rest} className={controlClass} />
       <Hint id={field.descriptionId}>{hint}</Hint>
       <FieldErrors id={field.errorId} errors={field.errors} />
+    </div>
+  )
+}
+
+type TextAreaFieldProps = {
+  label: string
+  field: FieldMetadata<string>
+  hint: ReactNode
+  rows: number
+  maxLength?: number
+  isCode?: boolean
+  required?: boolean
+  errors?: string[] | undefined
+  onInput?: (text: string) => void
+}
+
+/** Like Field, of several lines. */
+export function TextAreaField({
+  label,
+  field,
+  hint,
+  isCode,
+  errors = field.errors,
+  onInput,
+  ...rest
+}: TextAreaFieldProps) {
+  const { key, ...textarea } = getTextareaProps(field, { ariaDescribedBy: field.descriptionId })
+  return (
+    <div>
+      <label htmlFor={field.id} className={labelClass}>
+        {label}
+      </label>
+      <textarea
+        key={key}
+        {...textarea}
+        {...rest}
+        onInput={(event) => onInput?.(event.currentTarget.value)}
+        aria-invalid={errors?.length ? true : undefined}
+        aria-describedby={`${field.descriptionId} ${field.errorId}`}
+        className={`${textAreaClass} ${isCode ? 'font-mono text-sm' : ''}`}
+        spellCheck={!isCode}
+      />
+      <Hint id={field.descriptionId}>{hint}</Hint>
+      <FieldErrors id={field.errorId} errors={errors} />
     </div>
   )
 }

@@ -96,6 +96,19 @@ test('what is wrong with an endpoint stands beside its field, and a form without
   expect(await page.getByText('Order desk').count()).toBe(0)
 })
 
+test('a description of two lines keeps them when something else is saved', async () => {
+  const { page, path } = await anEndpoint()
+  await here.db.execute(
+    sql`update webhooks set description = ${'Orders\nteam A'} where id = ${path.split('/').at(-1)!}`,
+  )
+  await page.goto(`${path}?change`)
+  await page.getByLabel('post.updated').uncheck()
+  await press(page, 'Save')
+  await page.getByText('Saved.').waitFor()
+  const [webhook] = await here.db.execute(sql`select description from webhooks where id = ${path.split('/').at(-1)!}`)
+  expect(webhook).toMatchObject({ description: 'Orders\nteam A' })
+})
+
 test('after a rotation the new secret is shown once, and calls are signed with both', async () => {
   const { page, secret, path } = await anEndpoint()
   await press(page, 'Rotate secret')
