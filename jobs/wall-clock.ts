@@ -15,6 +15,11 @@ export function instantOf(date: string, time: string, zone: string): Date | null
   return new Date(changeBetween(clock, Math.min(...candidates), Math.max(...candidates)))
 }
 
+/** Whether `name` is a time zone that we know. */
+export function isZone(name: string): boolean {
+  return IANAZone.isValidZone(name)
+}
+
 /** Whether clocks in `zone` show this date and time twice, because they are set back. */
 export function isShownTwice(date: string, time: string, zone: string): boolean {
   return new Set(instantsOf(date, time, zone)?.shown).size > 1

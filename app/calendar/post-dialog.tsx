@@ -1,6 +1,6 @@
 import { useLocation, useNavigate } from '@remix-run/react'
 import { ListOrdered, X } from 'lucide-react'
-import { type SyntheticEvent, useLayoutEffect, useRef } from 'react'
+import { type SyntheticEvent, useLayoutEffect, useRef, useState } from 'react'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import type { Post } from '../../jobs/ledger/post-view.ts'
 import { Status } from '../posts/status.tsx'
@@ -60,7 +60,8 @@ export function PostDialog({ post, channels, queues, refused }: PostDialogProps)
 type MoveFormProps = Pick<PostDialogProps, 'post' | 'refused'> & { queue: string | null }
 
 function MoveForm({ post, queue, refused }: MoveFormProps) {
-  const zone = useZone()
+  const own = useZone()
+  const [zone] = useState(own) // of the fields, whatever the person's is by now
   const here = useLocation()
   const { write } = useMay()
   const at = refused ?? (post.date ? clockAt(post.date, zone) : { date: '', time: '' })
@@ -70,6 +71,7 @@ function MoveForm({ post, queue, refused }: MoveFormProps) {
       <h3 className="text-sm font-semibold">{strings.move.title}</h3>
       {refused ? <Alert className="mt-2">{refused.refused}</Alert> : null}
       <MoveFields id={post.id} version={post.version} from={post.date} queueId={post.queueId} />
+      <input type="hidden" name="zone" value={zone} />
       <div className="mt-3 grid grid-cols-2 gap-3">
         <MoveField name="date" label={strings.move.date} value={at.date} />
         <MoveField name="time" label={strings.move.time} value={at.time} />

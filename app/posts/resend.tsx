@@ -64,14 +64,15 @@ export function SettledField({ resend }: { resend: Resend | null }) {
   return <input type="hidden" name="settled" value={resend?.settled ?? ''} />
 }
 
-type FixedDateProps = { date: string; time: string; problems: string[] | undefined }
+type FixedDateProps = { date: string; time: string; zone: string; problems: string[] | undefined }
 
 /** Takes the place of the date and time of a post that is partly published. */
-export function FixedDate({ date, time, problems }: FixedDateProps) {
+export function FixedDate({ date, time, zone, problems }: FixedDateProps) {
   return (
     <div data-problem={problems ? true : undefined} tabIndex={-1}>
       <input type="hidden" name="date" value={date} />
       <input type="hidden" name="time" value={time} />
+      <input type="hidden" name="zone" value={zone} />
       <FieldErrors id="when-problems" errors={problems} />
     </div>
   )

@@ -33,7 +33,7 @@ import { mayWrite, useMay } from '../shell/permissions.ts'
 import type { Handle } from '../shell/shell.tsx'
 import { ButtonLink } from '../ui/forms/button.tsx'
 import { PageHead } from '../ui/page.tsx'
-import { clockAt } from '../ui/time-zone.ts'
+import { clockAt, zoneIn } from '../ui/time-zone.ts'
 import { Warning } from '../ui/warning.tsx'
 
 export const handle: Handle = { wide: true }
@@ -84,7 +84,7 @@ export async function action(args: ActionFunctionArgs) {
   const { api, member } = signedIn(args)
   const form = formOf(args.context)
   const isUndo = form.get('intent') === 'undo'
-  const answer = await (isUndo ? undoMove(api, form) : movePost(api, form, member.timeZone))
+  const answer = await (isUndo ? undoMove(api, form) : movePost(api, form, zoneIn(form, member.timeZone)))
   if ('refused' in answer) return json(answer, answer.status)
   if (answer.moved.by === 'drag') return json(answer)
   const here = new URL(args.request.url)

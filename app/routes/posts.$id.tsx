@@ -28,7 +28,7 @@ import { namedQueue, queueChoices } from '../queues/choices.ts'
 import { useMay } from '../shell/permissions.ts'
 import type { Handle } from '../shell/shell.tsx'
 import { Done } from '../ui/done.tsx'
-import { clockAt, nextHour } from '../ui/time-zone.ts'
+import { clockAt, nextHour, zoneIn } from '../ui/time-zone.ts'
 import { Warning } from '../ui/warning.tsx'
 
 export const handle: Handle = {
@@ -48,7 +48,8 @@ export async function loader(args: LoaderFunctionArgs) {
     allChannels(api),
     allChannels(api, 'DISCONNECTED'),
   ])
-  const clock = post.date ? clockAt(post.date, member.timeZone) : nextHour(member.timeZone)
+  const zone = member.timeZone
+  const clock = { ...(post.date ? clockAt(post.date, zone) : nextHour(zone)), zone }
   const published = publishedOn(post)
   const channelIds = post.channelIds.filter((id) => !published.includes(id))
   const files = await withOwnFiles(api, media, post.overrides)
@@ -107,7 +108,7 @@ export async function action(args: ActionFunctionArgs) {
   if (intent === 'copy-discard') return redirect(await shown(discarded(api, id)))
   if (composerIntents.includes(intent)) {
     const before = await shown(api.posts.get({ id }))
-    const answer = await changed(api, form, member.timeZone, before)
+    const answer = await changed(api, form, zoneIn(form, member.timeZone), before)
     const to = answer.headers.get('location')
     return to ? redirect(await withQueueLeft(api, before, to)) : answer
   }

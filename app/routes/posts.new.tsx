@@ -17,7 +17,7 @@ import { useAccount } from '../shell/account.ts'
 import { useMay } from '../shell/permissions.ts'
 import type { Handle } from '../shell/shell.tsx'
 import { PageHead } from '../ui/page.tsx'
-import { clockIn, nextHour } from '../ui/time-zone.ts'
+import { clockIn, nextHour, zoneIn } from '../ui/time-zone.ts'
 
 export const handle: Handle = { composes: () => true }
 
@@ -43,7 +43,8 @@ export async function loader(args: LoaderFunctionArgs) {
   const { content, channelIds, overrides } = model ?? { content: '', channelIds: guess, overrides: [] as Override[] }
   const connected = channelIds.filter((id) => channels.some((channel) => channel.id === id))
   const askedAt = clockIn(query.get('at')) // by a press in the calendar
-  const clock = { ...(askedAt ?? nextHour(member.timeZone)), isDateSuggested: askedAt === null }
+  const zone = member.timeZone
+  const clock = { ...(askedAt ?? nextHour(zone)), zone, isDateSuggested: askedAt === null }
   const tags = model?.tags.join(', ') ?? ''
   const fields = { content, channelIds: connected, media, overrides, tags, files, ...clock }
   const copy = { id, isNew: true, revision: 0, postVersion: null }
@@ -61,10 +62,11 @@ const noTexts: Awaited<ReturnType<Api['workingCopies']['list']>> = []
 export async function action(args: ActionFunctionArgs) {
   const { api, member } = signedIn(args)
   const form = formOf(args.context)
-  const answer = await compose(api, form, member.timeZone, null)
+  const zone = zoneIn(form, member.timeZone)
+  const answer = await compose(api, form, zone, null)
   const to = answer.headers.get('Location')
   if (!to) return answer
-  const missed = await takeChosen(api, new URL(args.request.url).searchParams, form, member.timeZone)
+  const missed = await takeChosen(api, new URL(args.request.url).searchParams, form, zone)
   return missed ? redirect(`${to}&missed=${encodeURIComponent(missed)}`) : answer
 }
 

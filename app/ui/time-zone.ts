@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon'
-import { instantOf } from '../../jobs/wall-clock.ts'
+import { instantOf, isZone } from '../../jobs/wall-clock.ts'
 
 /** What a clock in `zone` shows at an instant, in the form of the fields Date and Time. */
 export function clockAt(instant: string | Date, zone: string): { date: string; time: string } {
@@ -26,6 +26,12 @@ export function startOfDay(now: Date, zone: string): Date {
 export function clockIn(written: string | null): { date: string; time: string } | null {
   const [, date, time] = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)$/.exec(written ?? '') ?? []
   return date && time && instantOf(date, time, 'UTC') ? { date, time } : null
+}
+
+/** The zone in which a form has its date and time. The person's `own` may be another one by now. */
+export function zoneIn(form: FormData, own: string): string {
+  const zone = String(form.get('zone') ?? '')
+  return isZone(zone) ? zone : own
 }
 
 /** The next full hour on a clock in `zone` that is at least ten minutes away. */

@@ -110,6 +110,7 @@ export const workingCopies = pgTable(
     tags: text().notNull().default(''), // as in the form, separated by commas
     date: text().notNull(), // as in the form: half a date is kept too
     time: text().notNull(),
+    zone: text().notNull().default(''), // of date and time
     createdAt: createdAt(),
     updatedAt: createdAt(),
   },

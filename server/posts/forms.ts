@@ -144,17 +144,20 @@ function isStorable(value: unknown): boolean {
 
 const NewId = Id.refine((id) => id !== NoSuchId)
 
+const Alts = z.record(Id, text(1500))
+
 const copied = {
   revision: z.number().int().min(0),
   postVersion: z.number().int().nullable(),
   content: text(100_000),
   channelIds: channelIds(0),
   mediaIds: MediaIds,
-  alts: z.record(Id, text(1500)),
+  alts: Alts,
   overrides: z.array(CopiedOverride).max(50, 'At most 50 overrides.').optional(), // pages of the last version send none
   tags: text(2000).optional(), // the same
   date: text(20),
   time: text(20),
+  zone: text(100).optional(), // of date and time; pages of the last version send none
 }
 
 /** What is typed into the composer, half a date included. `revision`: of the copy that the page has; 0 for none. */
@@ -163,4 +166,6 @@ export const SaveCopy = z.discriminatedUnion('isNew', [
   z.strictObject({ isNew: z.literal(false), id: Id, ...copied }),
 ])
 /** A new post, and the working copy that it was. */
-export const SubmitCopy = z.strictObject({ id: NewId, post: CreatePost })
+export const SubmitCopy = z.strictObject({ id: NewId, post: CreatePost, alts: Alts.default({}) })
+/** The change of a post, and the alt texts that were changed with it, by media id. */
+export const SubmitChange = z.strictObject({ change: UpdatePost, alts: Alts.default({}) })

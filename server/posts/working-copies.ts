@@ -9,7 +9,7 @@ import type { MemberActor } from '../access/credentials.ts'
 import { requireScope, router, signedIn } from '../access/trpc.ts'
 import { Failure } from '../errors.ts'
 import { ById } from '../forms.ts'
-import { SaveCopy, SubmitCopy, UpdatePost } from './forms.ts'
+import { SaveCopy, SubmitChange, SubmitCopy } from './forms.ts'
 import { readPost } from './rows.ts'
 import { createPost, updatePost } from './write.ts'
 
@@ -85,7 +85,7 @@ export const workingCopies = router({
   }),
 
   /** Create the post that the copy `id` becomes. Pressed twice, it creates one post and returns it both times. */
-  create: writer.input(SubmitCopy).mutation(async ({ ctx, input: { id, post } }): Promise<Post> => {
+  create: writer.input(SubmitCopy).mutation(async ({ ctx, input: { id, post, alts } }): Promise<Post> => {
     const { db, actor } = ctx
     const sent = await sentAs(db, actor, id)
     if (sent) return readPost(db, actor, sent)
@@ -93,6 +93,7 @@ export const workingCopies = router({
       return await db.transaction(async (tx) => {
         await remove(tx, actor, id)
         const made = await createPost(tx, ctx, post, await freeId(tx, actor, id))
+        await saveAlts(tx, actor, alts)
         await tx.update(memberships).set({ lastChannelIds: made.channelIds }).where(isMembership(actor))
         return made
       })
@@ -103,10 +104,11 @@ export const workingCopies = router({
   }),
 
   /** Change a post as PATCH /posts/{id} does, and end the copy. */
-  update: writer.input(UpdatePost).mutation(({ ctx, input }) =>
+  update: writer.input(SubmitChange).mutation(({ ctx, input: { change, alts } }) =>
     ctx.db.transaction(async (tx) => {
-      const post = await updatePost(tx, ctx, input)
-      await remove(tx, ctx.actor, input.id)
+      const post = await updatePost(tx, ctx, change)
+      await saveAlts(tx, ctx.actor, alts)
+      await remove(tx, ctx.actor, change.id)
       return post
     }),
   ),
@@ -146,6 +148,15 @@ async function put(tx: Tx, actor: MemberActor, copy: z.output<typeof SaveCopy>):
     })
     .returning({ revision: copies.revision })
   return saved?.revision ?? null
+}
+
+/** Give files their alt texts, by media id. Those that are gone are left out. */
+async function saveAlts(tx: Tx, actor: MemberActor, alts: Record<string, string>): Promise<void> {
+  if (Object.keys(alts).length === 0) return
+  requireScope(actor, 'media:write')
+  await tx.execute(sql`
+    update media m set alt = a.value from jsonb_each_text(${JSON.stringify(alts)}::jsonb) a
+    where m.id = a.key::uuid and m.organisation_id = ${actor.organisationId}`)
 }
 
 function owned({ id, organisationId }: MemberActor) {

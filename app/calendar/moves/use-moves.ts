@@ -1,7 +1,7 @@
 import { useFetcher, useLocation, useSearchParams } from '@remix-run/react'
 import { useEffect, useRef, useState } from 'react'
 import type { CalendarPost } from '../../../server/posts/calendar.ts'
-import { useAccount } from '../../shell/account.ts'
+import { useAccount, useZone } from '../../shell/account.ts'
 import type { Moved, Refused } from './move.ts'
 
 /** What the last move did, or why it was not made. */
@@ -15,6 +15,7 @@ export function useMoves(told: Moved | null, refused: Refused | null) {
   const fetcher = useFetcher<{ moved: Moved } | Refused>()
   const here = useLocation()
   const forOrganisation = useAccount()?.organisationId ?? ''
+  const zone = useZone()
   const [refusal, setRefusal] = useState<{ refused: string } | null>(null)
   const putBack = useRef<() => void>()
   const answer = fetcher.data
@@ -30,6 +31,7 @@ export function useMoves(told: Moved | null, refused: Refused | null) {
       putBack.current = undo
       const form = {
         forOrganisation,
+        zone,
         by: 'drag',
         id,
         version: String(version),

@@ -25,30 +25,21 @@ export async function compose(api: Api, form: FormData, zone: string, post: Post
   // A draft gets no date that is only suggested. What goes out gets the one that the page shows.
   const wall = intent === 'draft' ? typed : wallIn(form)
   try {
-    await saveAlts(api, typed.alts)
+    const { alts } = typed
     if (!post) {
       const created = { ...wanted(intent, typed, wall, zone), ...queueIn(form) } as Parameters<
         Api['posts']['create']
       >[0]
-      const made = await api.workingCopies.create({ id: String(form.get('copy') ?? uuidv7()), post: created })
+      const made = await api.workingCopies.create({ id: String(form.get('copy') ?? uuidv7()), post: created, alts })
       return redirect(`/posts/${made.id}?said=${intent}`)
     }
-    await api.workingCopies.update(change({ intent, typed, wall, zone, post, form }))
+    await api.workingCopies.update({ change: change({ intent, typed, wall, zone, post, form }), alts })
     return redirect(`/posts/${post.id}?said=${intent}`)
   } catch (error) {
     const problem = problemOf(error)
     const checked = problem.errors.filter(({ code }) => checkedCodes.includes(code)).map(({ message }) => message)
     const answer: Composed = { intent: 'compose', typed, checked, problems: besideParts(typed, problem) }
     return json(answer, problem.status)
-  }
-}
-
-async function saveAlts(api: Api, alts: Typed['alts']): Promise<void> {
-  const ids = Object.keys(alts)
-  if (ids.length === 0) return
-  for (const { id, alt: before } of await api.media.some({ ids })) {
-    const alt = heldOrNew(before, alts[id] ?? before)
-    if (alt !== before) await api.media.update({ id, alt })
   }
 }
 
@@ -119,7 +110,7 @@ function besideParts(typed: Typed, { detail, errors }: Problem): Record<string, 
 }
 
 function partOf(where: string, typed: Typed): string {
-  const path = where.replace(/^post\./, '') // of workingCopies.create
+  const path = where.replace(/^(post|change)\./, '') // of workingCopies.create and update
   const [, list, index] = path.match(/^(channelIds|mediaIds)\[(\d+)\]$/) ?? []
   if (list === 'channelIds' || list === 'mediaIds') return typed[list][Number(index)] ?? list
   const [, own, part] = path.match(/^overrides\[(\d+)\]\.(content|mediaIds)/) ?? []

@@ -73,10 +73,11 @@ export function Composer({ post, channels, copy, start, untouched, previews, res
             <WholeProblems problems={problems['']} />
             <Content writing={writing} channels={channels} going={going} problems={problems} />
             {resend?.isDateFixed ? (
-              <FixedDate date={untouched.date} time={untouched.time} problems={problems.date} />
+              <FixedDate {...untouched} problems={problems.date} />
             ) : (
               <When
                 wall={{ date: fields.date, time: fields.time }}
+                zone={fields.zone}
                 isSuggested={fields.isDateSuggested}
                 onChange={set}
                 onSuggest={writing.suggest}
@@ -163,7 +164,7 @@ function useSending(
     const isRefused = answer !== undefined && answer !== answerBefore.current
     if (!isSending.current || (state !== 'idle' && !isRefused)) return
     isSending.current = false
-    if (!isRefused) writing.takeDate(sent.current, untouched)
+    if (!isRefused) writing.takeSaved(sent.current, untouched)
     saving.goOn(isRefused ? {} : { revision: 0, postVersion: post?.version ?? null })
   }, [state, answer])
 

@@ -1,9 +1,9 @@
 import type { Channel } from '../../../jobs/ledger/channel-view.ts'
 import type { Override } from '../../../jobs/ledger/post-view.ts'
-import type { Fields } from '../working-copy/fields.ts'
+import { altBeforeOf, type Fields } from '../working-copy/fields.ts'
 import type { Saving } from '../working-copy/use-working-copy.ts'
 import { ownMediaIds } from './channels/overrides.ts'
-import { altName } from './typed.ts'
+import { altBeforeName, altName } from './typed.ts'
 
 // `shown`: the channels whose text and media have fields of their own.
 type Props = { saving: Saving; fields: Fields; shown: Channel[]; version: number | undefined }
@@ -16,6 +16,9 @@ export function HiddenFields({ saving, fields, shown, version }: Props) {
       <input type="hidden" name="copy" value={saving.current.id} />
       {fields.overrides.map((override) => (
         <input key={override.channelId} type="hidden" name="overrides" value={JSON.stringify(override)} />
+      ))}
+      {fields.files.map((file) => (
+        <input key={file.id} type="hidden" name={altBeforeName(file.id)} value={altBeforeOf(file)} />
       ))}
       {unseenFiles(fields, shown).map(({ id, alt }) => (
         <input key={id} type="hidden" name={altName(id)} value={alt} />

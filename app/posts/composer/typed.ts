@@ -6,11 +6,12 @@ export type Typed = {
   content: string
   channelIds: string[]
   mediaIds: string[]
-  alts: Record<string, string> // by media id
+  alts: Record<string, string> // that were changed, by media id
   overrides: Override[] // also of channels that are not chosen now
   tags: string // separated by commas
   date: string // yyyy-mm-dd, or empty: also while the form shows a suggestion that nobody has touched
   time: string // hh:mm, or empty
+  zone: string // of date and time. Empty: not known
 }
 
 const MoreThanAnyList = 51 // the procedure refuses what is too long
@@ -22,7 +23,8 @@ export function typedIn(form: FormData): Typed {
   const mediaIds = all('mediaIds')
   const overrides = all('overrides').flatMap(readOverride)
   const ownTexts = overrides.map(({ channelId }) => channelId).filter((id) => form.has(ownTextName(id)))
-  const described = fileIdsOf({ mediaIds, overrides }).filter((id) => form.has(altName(id)))
+  const isChanged = (id: string) => form.has(altName(id)) && text(altName(id)) !== text(altBeforeName(id))
+  const described = fileIdsOf({ mediaIds, overrides }).filter(isChanged)
   const wall = wallIn(form)
   return {
     content: text('content'),
@@ -32,6 +34,7 @@ export function typedIn(form: FormData): Typed {
     overrides: ownTexts.reduce((all, id) => withOwn(all, id, { content: text(ownTextName(id)) }), overrides),
     tags: text('tags'),
     ...(form.get('suggested') === suggestedValue(wall) ? { date: '', time: '' } : wall),
+    zone: text('zone'),
   }
 }
 
@@ -58,6 +61,11 @@ export function altName(fileId: string): string {
   return `alt.${fileId}`
 }
 
+/** The name of the hidden field with the alt text that the form began with: somebody else may change it meanwhile. */
+export function altBeforeName(fileId: string): string {
+  return `alt-before.${fileId}`
+}
+
 /** The name of the field with the text that a channel has of its own. */
 export function ownTextName(channelId: string): string {
   return `own.${channelId}`
@@ -81,6 +89,7 @@ export function isSame(one: Typed, other: Typed): boolean {
 
 function parts({ alts, ...rest }: Omit<Typed, 'channelIds'>) {
   const { content, mediaIds, overrides, tags, date, time } = rest
+  const zone = date || time ? rest.zone : ''
   const described = fileIdsOf(rest).toSorted()
-  return [content, mediaIds, described.map((id) => alts[id] ?? ''), comparable(overrides), tags, date, time]
+  return [content, mediaIds, described.map((id) => alts[id] ?? null), comparable(overrides), tags, date, time, zone]
 }

@@ -4,7 +4,8 @@ import { useAccount } from '../../shell/account.ts'
 import { useAskBeforeLeaving } from './media/leaving.ts'
 import { type Upload, UploadLine } from './media/upload-line.ts'
 
-export type Picked = Pick<Media, 'id' | 'kind' | 'url' | 'thumbnailUrl' | 'alt'>
+/** A file of the form. `altBefore`: its alt text before somebody changed it here. */
+export type Picked = Pick<Media, 'id' | 'kind' | 'url' | 'thumbnailUrl' | 'alt'> & { altBefore?: string | undefined }
 
 export type Uploads = ReturnType<typeof useUploads>
 

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { Media } from '../../../server/media/media.ts'
-import type { Fields } from '../working-copy/fields.ts'
+import { altBeforeOf, type Fields } from '../working-copy/fields.ts'
 import { withOwnFile } from './channels/overrides.ts'
 import type { Wall } from './typed.ts'
 import { type Picked, useUploads } from './uploads.ts'
@@ -27,9 +27,9 @@ export function useFields(first: Fields) {
   }
   /** Another suggestion for date and time, unless somebody has chosen them. */
   const suggest = (wall: Wall) => setFields((before) => suggested(before, wall))
-  /** Once the form was sent with the date `sent`: the date of the post now, if the fields have not changed since. */
-  const takeDate = (sent: Wall, now: Fields) => setFields((before) => dated(before, sent, now))
-  return { fields, set, suggest, media, uploads, takeDate, replace: setFields }
+  /** Once the form was sent with the date `sent`: the post's date `now`, if it was not changed since, and its alt texts. */
+  const takeSaved = (sent: Fields, now: Fields) => setFields((before) => described(dated(before, sent, now), now))
+  return { fields, set, suggest, media, uploads, takeSaved, replace: setFields }
 }
 
 function changed(before: Fields, change: Change): Fields {
@@ -43,9 +43,17 @@ function suggested(before: Fields, { date, time }: Wall): Fields {
 }
 
 // The post may have got another date than the form had: the queue's. And what was a suggestion is its date now.
-function dated(before: Fields, sent: Wall, { date, time, isDateSuggested }: Fields): Fields {
-  const isSent = before.date === sent.date && before.time === sent.time
-  return isSent ? { ...before, date, time, isDateSuggested } : before
+function dated(before: Fields, sent: Fields, { date, time, zone, isDateSuggested }: Fields): Fields {
+  const isSent = before.date === sent.date && before.time === sent.time && before.zone === sent.zone
+  return isSent ? { ...before, date, time, zone, isDateSuggested } : before
+}
+
+// What was typed and saved is no change any more.
+function described(before: Fields, { files: now }: Fields): Fields {
+  const saved = (file: Picked) => now.find(({ id }) => id === file.id)?.alt ?? file.altBefore
+  const files = (all: Picked[]) =>
+    all.map((file) => (file.altBefore === undefined ? file : { ...file, altBefore: saved(file) }))
+  return { ...before, media: files(before.media), files: files(before.files) }
 }
 
 function withFile(before: Fields, file: Media, channelId: string | null): Fields {
@@ -55,7 +63,8 @@ function withFile(before: Fields, file: Media, channelId: string | null): Fields
 }
 
 function withAlt(before: Fields, id: string, alt: string): Fields {
-  const change = (files: Picked[]) => files.map((file) => (file.id === id ? { ...file, alt } : file))
+  const change = (files: Picked[]) =>
+    files.map((file) => (file.id === id ? { ...file, alt, altBefore: altBeforeOf(file) } : file))
   return { ...before, media: change(before.media), files: change(before.files) }
 }
 

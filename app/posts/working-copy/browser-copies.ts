@@ -40,10 +40,11 @@ export function keptCopy(key: CopyKey): BrowserCopy | null {
   }
 }
 
-// Entries of the previous version have no tags, and no texts or media for single channels.
+// Entries of previous versions have no zone, no tags, and no texts or media for single channels.
 function withAllParts(copy: BrowserCopy & { media?: Picked[] }): BrowserCopy {
   const { typed, files = copy.media ?? [] } = copy
-  return { ...copy, files, typed: { ...typed, overrides: typed.overrides ?? [], tags: typed.tags ?? '' } }
+  const { overrides = [], tags = '', zone = '' }: Partial<Typed> = typed
+  return { ...copy, files, typed: { ...typed, overrides, tags, zone } }
 }
 
 /** Remove a copy: the server has it, or the person does not want it. */

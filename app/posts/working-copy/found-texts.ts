@@ -1,5 +1,5 @@
 import { withOwn } from '../composer/channels/overrides.ts'
-import { altName, isSame, ownTextName, type Typed } from '../composer/typed.ts'
+import { altName, fileIdsOf, isSame, ownTextName, type Typed } from '../composer/typed.ts'
 import type { CopyStart } from './autosave.ts'
 import { type BrowserCopy, type CopyKey, dropCopy, keepCopy, keptCopy, newestCopy, otherOf } from './browser-copies.ts'
 import { takeEarlyTexts } from './early-typing.ts'
@@ -46,8 +46,9 @@ function withEarly(typed: Typed, early: Map<string, string>): Typed {
     const content = early.get(ownTextName(channelId))
     return content === undefined ? all : withOwn(all, channelId, { content })
   }, typed.overrides)
-  const alts = Object.entries(typed.alts).map(([id, alt]) => [id, early.get(altName(id)) ?? alt])
-  return { ...typed, content: early.get('content') ?? typed.content, overrides, alts: Object.fromEntries(alts) }
+  const described = fileIdsOf(typed).flatMap((id) => (early.has(altName(id)) ? [[id, early.get(altName(id))!]] : []))
+  const alts = { ...typed.alts, ...Object.fromEntries(described) }
+  return { ...typed, content: early.get('content') ?? typed.content, overrides, alts }
 }
 
 // `isNewest`: typed on what the server has, so it may take its place. A page that is left does not hear that the server

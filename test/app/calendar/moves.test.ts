@@ -131,6 +131,29 @@ test('with keys alone, a post opens, moves to a date and a time, and what is ref
   await calendar.event('By keys').waitFor()
 })
 
+test('a post moves to the time that the page shows, also if the person has another time zone by now', async () => {
+  const { page } = calendar
+  const id = await calendar.post({ at: '2031-09-16T08:00:00Z', text: 'Zones' })
+  const zone = (timeZone: string) =>
+    here.db.update(accounts).set({ timeZone }).where(eq(accounts.email, calendar.email))
+  await open('view=week&date=2031-09-16', 'Zones')
+  await zone('America/New_York')
+  await drag(page, 'Zones', await slotOf(page, '2031-09-18', '12:00'))
+  await page.getByText(/^Moved to /).waitFor()
+  expect(await calendar.dateOf(id)).toBe('2031-09-18T10:00:00.000Z')
+
+  await zone('Europe/Berlin')
+  await open('view=week&date=2031-09-16', 'Zones')
+  await calendar.event('Zones').click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Time').fill('15:00')
+  await zone('America/New_York')
+  await dialog.getByRole('button', { name: 'Move' }).click()
+  await dialog.waitFor({ state: 'hidden' })
+  expect(await calendar.dateOf(id)).toBe('2031-09-18T13:00:00.000Z')
+  await zone('Europe/Berlin')
+})
+
 test('a click on an empty time opens the composer with that date and time', async () => {
   const { page } = calendar
   await calendar.post({ at: '2031-10-07T08:00:00Z', text: 'Beside it' })

@@ -88,7 +88,7 @@ describe('a deleted draft', () => {
       () => w.api.posts.retry({ id }),
       () => w.api.posts.resolve({ id, channelId, outcome: 'cancelled' }),
       () => w.api.posts.scheduleAgain({ id, channelIds: [channelId] }),
-      () => w.api.workingCopies.update({ id, content: 'x' }),
+      () => w.api.workingCopies.update({ change: { id, content: 'x' } }),
     ]
     for (const call of calls) expect(await failureOf(call())).toBe('not_found')
     expect(await w.api.media.ofPost({ postId: id })).toEqual([])

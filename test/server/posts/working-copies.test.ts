@@ -155,12 +155,12 @@ test('a change ends the copy of its post, and a refused one leaves it', async ()
   const copy = { id: postId, isNew: false, revision: 0, postVersion: version }
   await api.workingCopies.save({ ...copy, ...typed('changed') })
 
-  const stale = api.workingCopies.update({ id: postId, content: 'changed', ifVersions: [version + 1] })
+  const change = { id: postId, content: 'changed' }
+  const stale = api.workingCopies.update({ change: { ...change, ifVersions: [version + 1] } })
   expect(await failureOf(stale)).toBe('stale_version')
   expect(await api.workingCopies.get({ id: postId })).toMatchObject({ content: 'changed' })
-  expect(await api.workingCopies.update({ id: postId, content: 'changed', ifVersions: [version] })).toMatchObject({
-    content: 'changed',
-  })
+  const changed = await api.workingCopies.update({ change: { ...change, ifVersions: [version] } })
+  expect(changed).toMatchObject({ content: 'changed' })
   expect(await api.workingCopies.get({ id: postId })).toBe(null)
 })
 
@@ -200,3 +200,20 @@ async function countOf(table: string): Promise<number> {
   const [row] = await w.db.execute<{ count: number }>(sql`select count(*)::int from ${sql.identifier(table)}`)
   return row!.count
 }
+
+test('alt texts come with the post, or not at all, and reach files of the organisation only', async () => {
+  const theirs = await aHouse(w)
+  const [ours, other] = await Promise.all([newThings(w, house), newThings(w, theirs)])
+  const alts = { [ours.mediaId]: 'Ours', [other.mediaId]: 'Not theirs', [uuidv7()]: 'Gone' }
+  const altOf = async (of: House, id: string) => (await apiAs(w.installation, of.member).media.get({ id })).alt
+  const before = await altOf(house, ours.mediaId)
+  const change = { id: ours.postId, content: 'changed' }
+
+  const stale = api.workingCopies.update({ change: { ...change, ifVersions: [99] }, alts })
+  expect(await failureOf(stale)).toBe('stale_version')
+  expect(await altOf(house, ours.mediaId)).toBe(before)
+
+  await api.workingCopies.update({ change, alts })
+  expect(await altOf(house, ours.mediaId)).toBe('Ours')
+  expect(await altOf(theirs, other.mediaId)).not.toBe('Not theirs')
+})

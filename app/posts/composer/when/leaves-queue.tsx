@@ -3,15 +3,14 @@ import { type RefObject, useRef } from 'react'
 import type { Post } from '../../../../jobs/ledger/post-view.ts'
 import type { NamedQueue } from '../../../queues/names.ts'
 import { queueStrings } from '../../../queues/strings.tsx'
-import { useZone } from '../../../shell/account.ts'
 import { useFormValues } from '../../../ui/forms/form-values.ts'
 import { clockAt } from '../../../ui/time-zone.ts'
 
 /** What saving does to the queue of the post that the page shows: another date takes it out. */
-export function LeavesQueue() {
+export function LeavesQueue({ zone }: { zone: string }) {
   const { post, queue } = useLoaderData() as { post?: Post; queue?: NamedQueue | null }
   const inside = useRef<HTMLParagraphElement>(null)
-  const isOther = useIsOtherDate(post?.date ?? null, inside)
+  const isOther = useIsOtherDate(post?.date ?? null, zone, inside)
   const sentence = !queue || !post ? null : isOther ? queueStrings.leaves(queue.name) : ofDraft(post, queue)
   return (
     <p
@@ -30,8 +29,7 @@ function ofDraft({ type }: Post, { name }: NamedQueue): string | null {
 }
 
 // As the composer's action compares them: the fields have no seconds.
-function useIsOtherDate(before: string | null, inside: RefObject<HTMLElement>): boolean {
-  const zone = useZone()
+function useIsOtherDate(before: string | null, zone: string, inside: RefObject<HTMLElement>): boolean {
   const [date] = useFormValues(inside, 'date') ?? []
   const [time] = useFormValues(inside, 'time') ?? []
   if (!before || !date || !time) return false

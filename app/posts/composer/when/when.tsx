@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'react'
 import { instantOf, isShownTwice } from '../../../../jobs/wall-clock.ts'
-import { useZone } from '../../../shell/account.ts'
 import { controlClass } from '../../../ui/forms/control.tsx'
 import { clockAt, inFull, nextHour, offsetAt } from '../../../ui/time-zone.ts'
 import { composerStrings } from '../strings.tsx'
@@ -14,6 +13,7 @@ const SlackMs = 60_000 // server/posts/post-checks.ts accepts a time that is thi
 
 type WhenProps = {
   wall: Wall
+  zone: string
   isSuggested: boolean // by the page. Nobody has chosen it
   onChange: (change: Partial<Wall>) => void
   onSuggest: (wall: Wall) => void
@@ -21,8 +21,7 @@ type WhenProps = {
 }
 
 /** Date and time in the person's time zone, with the name of that zone, and a field for them in words. */
-export function When({ wall, isSuggested, onChange, onSuggest, problems }: WhenProps) {
-  const zone = useZone()
+export function When({ wall, zone, isSuggested, onChange, onSuggest, problems }: WhenProps) {
   const now = useNow()
   const isOver = isPast(instantOf(wall.date, wall.time, zone), now)
   useEffect(() => {
@@ -38,12 +37,13 @@ export function When({ wall, isSuggested, onChange, onSuggest, problems }: WhenP
   const isRefused = problems.date !== undefined || problems.time !== undefined
   return (
     <div>
+      <input type="hidden" name="zone" value={zone} />
       {isSuggested ? <input type="hidden" name="suggested" value={suggestedValue(wall)} /> : null}
       <div className="grid grid-cols-2 gap-3 sm:grid-cols-[minmax(0,1fr)_10.5rem_9rem]">
         <PhraseField phrase={phrase} onPhrase={setPhrase} zone={zone} time={wall.time} onUnderstood={onChange} />
         <Part label={strings.date} {...part('date')} onChange={change} />
         <Part label={strings.time} {...part('time')} onChange={change} />
-        <LeavesQueue />
+        <LeavesQueue zone={zone} />
       </div>
       <div id="when-zone" role="status" className="mt-1.5 text-sm text-muted">
         <Meaning wall={wall} zone={zone} isSuggested={isSuggested} isPast={isOver && !isRefused} />
