@@ -15,9 +15,14 @@ export function instantOf(date: string, time: string, zone: string): Date | null
   return new Date(changeBetween(clock, Math.min(...candidates), Math.max(...candidates)))
 }
 
-/** Whether `name` is a time zone that we know. */
+/** Whether `name` is that of a time zone in the IANA database. */
 export function isZone(name: string): boolean {
-  return IANAZone.isValidZone(name)
+  try {
+    // A bare offset is taken as well, but knows nothing of summer.
+    return /^[a-z]/i.test(new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone)
+  } catch {
+    return false
+  }
 }
 
 /** Whether clocks in `zone` show this date and time twice, because they are set back. */

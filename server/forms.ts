@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isZone } from '../jobs/wall-clock.ts'
 
 // What the inputs of procedures are made of. Each noun's inputs are in its own forms.ts, which pages share: they import
 // nothing but zod and each other.
@@ -113,13 +114,4 @@ export const cursor = z.string().max(500).optional()
 export const Paged = z.strictObject({ limit, cursor })
 
 /** The name of a time zone in the IANA database. */
-export const TimeZone = z.string().refine(isTimeZone, 'Must be a time zone such as Europe/Berlin.')
-
-function isTimeZone(value: string): boolean {
-  try {
-    // A bare offset is taken as well, but knows nothing of summer.
-    return /^[a-z]/i.test(new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions().timeZone)
-  } catch {
-    return false
-  }
-}
+export const TimeZone = z.string().refine(isZone, 'Must be a time zone such as Europe/Berlin.')

@@ -7,11 +7,6 @@ export type Waiting = Awaited<ReturnType<Api['queues']['waiting']>>[number]
 /** A waiting post that would get another time. */
 export type Move = Awaited<ReturnType<Api['queues']['moves']>>[number]
 
-/** The time zones to choose from, with those `inUse`: some have a second name, which no list has. */
-export function timeZones(...inUse: string[]): string[] {
-  return [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone'), ...inUse])]
-}
-
 /** Weekdays at three times, for a queue that begins with one button. */
 export const usualTimes = [1, 2, 3, 4, 5].flatMap((weekday) =>
   ['09:00', '13:00', '17:30'].map((time) => ({ weekday, time })),

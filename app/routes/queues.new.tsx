@@ -2,10 +2,11 @@ import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFuncti
 import { useLoaderData } from '@remix-run/react'
 import { QueueSettings } from '../../server/queues/forms.ts'
 import { allChannels, answer, formOf, problemOf, signedIn } from '../api.ts'
-import { freeName, timeZones, usualTimes } from '../queues/queue.ts'
+import { freeName, usualTimes } from '../queues/queue.ts'
 import { QueueForm } from '../queues/queue-form.tsx'
 import { queueStrings } from '../queues/strings.tsx'
 import { Card, PageHead } from '../ui/page.tsx'
+import { timeZones } from '../ui/time-zone.ts'
 
 export const meta: MetaFunction = () => [{ title: queueStrings.form.newPageTitle }]
 

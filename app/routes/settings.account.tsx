@@ -12,15 +12,15 @@ import { Submit } from '../ui/forms/button.tsx'
 import { Hint } from '../ui/forms/control.tsx'
 import { Field, FormErrors, Said, SelectField } from '../ui/forms/field.tsx'
 import { Card, PageHead } from '../ui/page.tsx'
+import { timeZones } from '../ui/time-zone.ts'
 
 export const meta: MetaFunction = () => [{ title: accountStrings.pageTitle }]
 
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
-  const zones = [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone'), member.timeZone])]
   const { name, email, timeZone, weekStart, clock } = member
   const calendar = { weekStart: weekStart ?? 0, clock: clock ?? 0 }
-  return json({ name, email, timeZone, ...calendar, zones, mail: await shown(api.mail.show()) })
+  return json({ name, email, timeZone, ...calendar, zones: timeZones(timeZone), mail: await shown(api.mail.show()) })
 }
 
 export async function action(args: ActionFunctionArgs) {

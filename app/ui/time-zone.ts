@@ -28,6 +28,11 @@ export function clockIn(written: string | null): { date: string; time: string } 
   return date && time && instantOf(date, time, 'UTC') ? { date, time } : null
 }
 
+/** The time zones to choose from, with those `inUse`: some have a second name, which no list has. */
+export function timeZones(...inUse: string[]): string[] {
+  return [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone'), ...inUse])]
+}
+
 /** The zone in which a form has its date and time. The person's `own` may be another one by now. */
 export function zoneIn(form: FormData, own: string): string {
   const zone = String(form.get('zone') ?? '')
