@@ -66,7 +66,7 @@ async function receive(req: IncomingMessage, path: string, pace: Pace, reserve: 
     if (name !== 'alt' || name in fields)
       refuse(`The part ${JSON.stringify(name.slice(0, 50))} is unknown, or sent twice. Send file, and alt if you like.`)
     if (value === undefined) refuse("We don't know the charset of the text. Send UTF-8.")
-    else if (value.includes('\ufffd') && !valueTruncated) refuse('The part alt is not UTF-8.') // what can't be read becomes U+FFFD
+    else if (value.includes('\ufffd') && !valueTruncated) refuse('Send alt in UTF-8, without the character U+FFFD.') // what can't be read becomes U+FFFD
     fields[name] = value ?? ''
   })
   parser.on('partsLimit', () => refuse('Too many parts.'))

@@ -55,7 +55,7 @@ function Filters() {
         <FilterSelect name="channelId" label={strings.channel}>
           <Options of={channels} asked={asked.channelId} />
         </FilterSelect>
-        {queues.length > 0 ? (
+        {queues.length > 0 || asked.queueId ? (
           <FilterSelect name="queueId" label={strings.queue}>
             <Options of={queues} asked={asked.queueId} />
           </FilterSelect>

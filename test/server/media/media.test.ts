@@ -160,7 +160,7 @@ describe('a multipart body', () => {
     const latin1 = '--x\r\nContent-Disposition: form-data; name="alt"\r\n\r\ncaf\u00e9\r\n--x--\r\n'
     const refused = await send(Buffer.from(latin1, 'latin1'), 'multipart/form-data; boundary=x')
     expectProblem(refused, 400, 'invalid_request')
-    expect(refused.json.detail).toBe('The part alt is not UTF-8.')
+    expect(refused.json.detail).toBe('Send alt in UTF-8, without the character U+FFFD.')
   })
 
   test('that is broken is 400, and of another type 415', async () => {
