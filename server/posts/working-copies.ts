@@ -92,8 +92,8 @@ export const workingCopies = router({
     try {
       return await db.transaction(async (tx) => {
         await remove(tx, actor, id)
-        const made = await createPost(tx, ctx, post, await freeId(tx, actor, id))
         await saveAlts(tx, actor, alts)
+        const made = await createPost(tx, ctx, post, await freeId(tx, actor, id))
         await tx.update(memberships).set({ lastChannelIds: made.channelIds }).where(isMembership(actor))
         return made
       })
@@ -106,8 +106,8 @@ export const workingCopies = router({
   /** Change a post as PATCH /posts/{id} does, and end the copy. */
   update: writer.input(SubmitChange).mutation(({ ctx, input: { change, alts } }) =>
     ctx.db.transaction(async (tx) => {
-      const post = await updatePost(tx, ctx, change)
       await saveAlts(tx, ctx.actor, alts)
+      const post = await updatePost(tx, ctx, change)
       await remove(tx, ctx.actor, change.id)
       return post
     }),
@@ -150,13 +150,16 @@ async function put(tx: Tx, actor: MemberActor, copy: z.output<typeof SaveCopy>):
   return saved?.revision ?? null
 }
 
-/** Give files their alt texts, by media id. Those that are gone are left out. */
+/** Give files their alt texts, by media id, before the post is checked with them. Files that are gone are left out. */
 async function saveAlts(tx: Tx, actor: MemberActor, alts: Record<string, string>): Promise<void> {
   if (Object.keys(alts).length === 0) return
   requireScope(actor, 'media:write')
   await tx.execute(sql`
-    update media m set alt = a.value from jsonb_each_text(${JSON.stringify(alts)}::jsonb) a
-    where m.id = a.key::uuid and m.organisation_id = ${actor.organisationId}`)
+    with known as (
+      select m.id, a.value from jsonb_each_text(${JSON.stringify(alts)}::jsonb) a join media m on m.id = a.key::uuid
+      where m.organisation_id = ${actor.organisationId} order by m.id for no key update of m
+    )
+    update media m set alt = k.value from known k where m.id = k.id and m.organisation_id = ${actor.organisationId}`)
 }
 
 function owned({ id, organisationId }: MemberActor) {

@@ -43,7 +43,7 @@ export async function compose(api: Api, form: FormData, zone: string, post: Post
   }
 }
 
-// What a field holds of `before` is no change of it.
+// `before`, if `now` differs from it in line breaks only.
 function heldOrNew(before: string | undefined, now: string): string {
   return before !== undefined && asHeld(before) === asHeld(now) ? before : now
 }

@@ -3,7 +3,7 @@ import type { Override } from '../../../jobs/ledger/post-view.ts'
 import { altBeforeOf, type Fields } from '../working-copy/fields.ts'
 import type { Saving } from '../working-copy/use-working-copy.ts'
 import { ownMediaIds } from './channels/overrides.ts'
-import { altBeforeName, altName } from './typed.ts'
+import { altName, altsBeforeName } from './typed.ts'
 
 // `shown`: the channels whose text and media have fields of their own.
 type Props = { saving: Saving; fields: Fields; shown: Channel[]; version: number | undefined }
@@ -17,15 +17,17 @@ export function HiddenFields({ saving, fields, shown, version }: Props) {
       {fields.overrides.map((override) => (
         <input key={override.channelId} type="hidden" name="overrides" value={JSON.stringify(override)} />
       ))}
-      {fields.files.map((file) => (
-        <input key={file.id} type="hidden" name={altBeforeName(file.id)} value={altBeforeOf(file)} />
-      ))}
+      <input type="hidden" name={altsBeforeName} value={JSON.stringify(altsBefore(fields))} />
       {unseenFiles(fields, shown).map(({ id, alt }) => (
         <input key={id} type="hidden" name={altName(id)} value={alt} />
       ))}
       {version ? <input type="hidden" name="version" value={version} /> : null}
     </>
   )
+}
+
+function altsBefore({ files }: Fields): Record<string, string> {
+  return Object.fromEntries(files.map((file) => [file.id, altBeforeOf(file)]))
 }
 
 // Files of channels that are not chosen now. Their alt texts are kept like their texts.

@@ -1,4 +1,5 @@
 import type { Override } from '../../../jobs/ledger/post-view.ts'
+import { instantOf, isZone } from '../../../jobs/wall-clock.ts'
 import { comparable, ownMediaIds, readOverride, withOwn } from './channels/overrides.ts'
 
 /** What a person typed into the composer, as its form carries it. */
@@ -18,12 +19,13 @@ const MoreThanAnyList = 51 // the procedure refuses what is too long
 
 /** Read the composer's form. */
 export function typedIn(form: FormData): Typed {
-  const text = (name: string) => asHeld(String(form.get(name) ?? '')) // forms send CRLF
+  const text = (name: string) => asHeld(String(form.get(name) ?? ''))
   const all = (name: string) => form.getAll(name).slice(0, MoreThanAnyList).map(String)
   const mediaIds = all('mediaIds')
   const overrides = all('overrides').flatMap(readOverride)
   const ownTexts = overrides.map(({ channelId }) => channelId).filter((id) => form.has(ownTextName(id)))
-  const isChanged = (id: string) => form.has(altName(id)) && text(altName(id)) !== text(altBeforeName(id))
+  const before = readAlts(form.get(altsBeforeName))
+  const isChanged = (id: string) => form.has(altName(id)) && text(altName(id)) !== before.get(id)
   const described = fileIdsOf({ mediaIds, overrides }).filter(isChanged)
   const wall = wallIn(form)
   return {
@@ -38,7 +40,7 @@ export function typedIn(form: FormData): Typed {
   }
 }
 
-/** `text` as a field holds it: a browser ends every line with one character, callers of the API with others too. */
+/** `text` as a field holds it: browsers end a line with `\n` there, and callers of the API with `\r\n` or `\r` too. */
 export function asHeld(text: string): string {
   return text.replaceAll(/\r\n?/g, '\n')
 }
@@ -61,9 +63,15 @@ export function altName(fileId: string): string {
   return `alt.${fileId}`
 }
 
-/** The name of the hidden field with the alt text that the form began with: somebody else may change it meanwhile. */
-export function altBeforeName(fileId: string): string {
-  return `alt-before.${fileId}`
+/** The hidden field with the alt texts that the form began with, by media id: somebody else may change them meanwhile. */
+export const altsBeforeName = 'altsBefore'
+
+function readAlts(field: FormDataEntryValue | null): Map<string, unknown> {
+  try {
+    return new Map(Object.entries(JSON.parse(String(field)) ?? {}))
+  } catch {
+    return new Map() // pages of the last version send none
+  }
 }
 
 /** The name of the field with the text that a channel has of its own. */
@@ -89,7 +97,7 @@ export function isSame(one: Typed, other: Typed): boolean {
 
 function parts({ alts, ...rest }: Omit<Typed, 'channelIds'>) {
   const { content, mediaIds, overrides, tags, date, time } = rest
-  const zone = date || time ? rest.zone : ''
+  const when = (isZone(rest.zone) && instantOf(date, time, rest.zone)) || [date, time]
   const described = fileIdsOf(rest).toSorted()
-  return [content, mediaIds, described.map((id) => alts[id] ?? null), comparable(overrides), tags, date, time, zone]
+  return [content, mediaIds, described.map((id) => alts[id] ?? null), comparable(overrides), tags, when]
 }

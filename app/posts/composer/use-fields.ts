@@ -27,7 +27,7 @@ export function useFields(first: Fields) {
   }
   /** Another suggestion for date and time, unless somebody has chosen them. */
   const suggest = (wall: Wall) => setFields((before) => suggested(before, wall))
-  /** Once the form was sent with the date `sent`: the post's date `now`, if it was not changed since, and its alt texts. */
+  /** Once the form was sent with the fields `sent`: what the post has `now` as its date, if it was not changed since. */
   const takeSaved = (sent: Fields, now: Fields) => setFields((before) => described(dated(before, sent, now), now))
   return { fields, set, suggest, media, uploads, takeSaved, replace: setFields }
 }

@@ -40,11 +40,12 @@ export function keptCopy(key: CopyKey): BrowserCopy | null {
   }
 }
 
-// Entries of previous versions have no zone, no tags, and no texts or media for single channels.
+// Entries of previous versions have no zone, no tags, all alt texts as if they were typed, and no texts or media for single channels.
 function withAllParts(copy: BrowserCopy & { media?: Picked[] }): BrowserCopy {
   const { typed, files = copy.media ?? [] } = copy
   const { overrides = [], tags = '', zone = '' }: Partial<Typed> = typed
-  return { ...copy, files, typed: { ...typed, overrides, tags, zone } }
+  const known = zone === '' ? files.map((file) => ({ altBefore: '', ...file })) : files
+  return { ...copy, files: known, typed: { ...typed, overrides, tags, zone } }
 }
 
 /** Remove a copy: the server has it, or the person does not want it. */

@@ -60,14 +60,15 @@ function wallAt(zone: string, typed: Pick<Typed, 'date' | 'time' | 'zone'>): Wal
   return instant ? clockAt(instant, zone) : typed
 }
 
-/** The same texts as the form holds them: with the line breaks of a browser. */
+/** The same as the form holds it: with the line breaks of a browser, and each file once. */
 export function fieldsHeld(fields: Fields): Fields {
-  const fileHeld = (file: Picked) => ({ ...file, alt: asHeld(file.alt) })
+  const isFirst = ({ id }: Picked, i: number, all: Picked[]) => all.findIndex((file) => file.id === id) === i
+  const held = (files: Picked[]) => files.filter(isFirst).map((file) => ({ ...file, alt: asHeld(file.alt) }))
   return {
     ...fields,
     content: asHeld(fields.content),
-    media: fields.media.map(fileHeld),
-    files: fields.files.map(fileHeld),
+    media: held(fields.media),
+    files: held(fields.files),
     overrides: fields.overrides.map((override) =>
       override.content === undefined ? override : { ...override, content: asHeld(override.content) },
     ),

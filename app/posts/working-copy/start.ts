@@ -9,7 +9,10 @@ import { type Fields, fieldsHeld, fieldsOf } from './fields.ts'
 
 type Wanted = { id: string; isNew: boolean; postVersion: number | null; fields: Fields }
 
-/** What the composer begins with: the member's working copy with this id, or else the `untouched` fields. */
+/**
+ * What the composer begins with: the member's working copy with this id, or else `fields`, which are those of the post.
+ * `untouched`: the same without the copy.
+ */
 export async function startOf(api: Api, { id, isNew, postVersion, fields }: Wanted) {
   const untouched = fieldsHeld(fields)
   const saved = await shown(api.workingCopies.get({ id }))

@@ -180,7 +180,10 @@ const cases: Record<string, Case> = {
       post: { ...text, type: 'now', channelIds: [t.channelId], mediaIds: [t.mediaId] },
     }),
   },
-  'workingCopies.update': { may: 'editor', with: (t) => ({ ...text, id: t.postId }), missing: 'not_found' },
+  'workingCopies.update': {
+    ...{ may: 'editor', missing: 'not_found' },
+    with: (t) => ({ change: { ...text, id: t.postId } }),
+  },
   'posts.create in queue': {
     ...{ ...write, missing: 'unprocessable' },
     with: (t) => ({ ...text, type: 'queue', queueId: t.queueId, channelIds: [t.channelId] }),

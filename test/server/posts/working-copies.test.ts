@@ -217,3 +217,17 @@ test('alt texts come with the post, or not at all, and reach files of the organi
   expect(await altOf(house, ours.mediaId)).toBe('Ours')
   expect(await altOf(theirs, other.mediaId)).not.toBe('Not theirs')
 })
+
+test('a post is checked with the alt texts that come with it', async () => {
+  const { mediaId, channelId: narrow } = await newThings(w, house)
+  await w.db.execute(sql`update channels set limits = limits || '{"altLength": 10}' where id = ${narrow}`)
+  const date = '2031-01-01T10:00:00Z'
+  const sent = (alt: string) => {
+    const post = { type: 'schedule' as const, content: 'x', date, channelIds: [narrow], mediaIds: [mediaId] }
+    return api.workingCopies.create({ id: uuidv7(), post, alts: { [mediaId]: alt } })
+  }
+
+  expect(await failureOf(sent('longer than ten characters'))).toBe('unprocessable')
+  await api.media.update({ id: mediaId, alt: 'longer than ten characters' })
+  expect(await sent('short')).toMatchObject({ status: 'SCHEDULED' })
+})

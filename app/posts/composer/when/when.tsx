@@ -20,7 +20,7 @@ type WhenProps = {
   problems: Record<string, string[]>
 }
 
-/** Date and time in the person's time zone, with the name of that zone, and a field for them in words. */
+/** Date and time on a clock in `zone`, with the name of that zone, and a field for them in words. */
 export function When({ wall, zone, isSuggested, onChange, onSuggest, problems }: WhenProps) {
   const now = useNow()
   const isOver = isPast(instantOf(wall.date, wall.time, zone), now)
