@@ -18,7 +18,8 @@ export function DisconnectForm({ channel, unsent }: { channel: Channel; unsent: 
         keeps={strings.keep}
         backTo="/channels"
       >
-        {unsent > 0 ? <UnsentChoice /> : <input type="hidden" name="unsent" value="cancel" />}
+        {/* A post that is scheduled meanwhile is not cancelled: nobody was asked. */}
+        {unsent > 0 ? <UnsentChoice /> : <input type="hidden" name="unsent" value="hold" />}
       </Confirm>
     </PostForm>
   )

@@ -120,6 +120,25 @@ test('a disconnect asks what to do with the waiting posts, and does it', async (
     await page.getByText(said).first().waitFor()
 })
 
+test('a post that is scheduled while the page says that none waits is held, not cancelled', async () => {
+  const id = await connectFeed(page, 'Feed without posts')
+  await page.goto(`/channels?disconnect=${id}`)
+  await page.getByText('No posts are waiting for this channel.').waitFor()
+  const other = await page.context().newPage()
+  await other.goto('/posts/new')
+  await other.getByLabel('Feed without posts').check()
+  await other.getByLabel('Text', { exact: true }).fill('Just in time')
+  await other.getByLabel('Date').fill(new Date(Date.now() + 9 * 86_400_000).toISOString().slice(0, 10))
+  await other.getByRole('button', { name: 'Schedule' }).click()
+  await other.getByText('The post is scheduled.').waitFor()
+
+  await page.getByRole('button', { name: 'Disconnect channel' }).click()
+  await page.getByText('The channel is disconnected.').waitFor()
+  await other.reload()
+  await other.getByRole('status').getByText('Waiting for reconnect').waitFor()
+  await other.close()
+})
+
 /** What a Mastodon server does while a channel is connected: https://docs.joinmastodon.org/client/token/ */
 async function startMastodon() {
   const says = { allow: true }
