@@ -8,6 +8,7 @@ import {
 } from '@remix-run/node'
 import { Form, Link, useLoaderData } from '@remix-run/react'
 import { useEffect, useState } from 'react'
+import { isZone } from '../../jobs/wall-clock.ts'
 import { NextLength, SignUp } from '../../server/accounts/forms.ts'
 import { answer, formOf, localPath, searchFor } from '../api.ts'
 import { AuthLayout } from '../shell/auth-layout.tsx'
@@ -30,7 +31,9 @@ export function loader({ request, context: { member, signupOpen } }: LoaderFunct
 export async function action({ request, context }: ActionFunctionArgs) {
   const { api, session } = context
   const next = localPath(new URL(request.url).searchParams.get('next'))
-  return answer(formOf(context), SignUp, async (person) => {
+  const form = formOf(context)
+  if (!isZone(String(form.get('timeZone')))) form.delete('timeZone') // some browsers know none, or a newer one than we do
+  return answer(form, SignUp, async (person) => {
     const started = await api.signUp.begin({ ...person, next: next.length > NextLength ? '/' : next })
     if (!started) return { said: signUpStrings.sent(person.email), reset: true }
     // As a document: a consent page has its own headers, and needs its query byte for byte.

@@ -1,4 +1,5 @@
 import type { Locator, Page } from '@playwright/test'
+import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BrowserSite, browserSite, Password, withChromium } from './browser.ts'
 
@@ -50,6 +51,17 @@ test(`a visitor has a published post ${ClicksAtMost} clicks after the sign-up, a
 
   await published.click()
   await page.getByText('Hello from a new account.').first().waitFor()
+})
+
+test('a browser whose time zone we do not know makes an account in UTC', async () => {
+  const email = 'bob@example.org'
+  const form = { name: 'Bob', email, password: Password, organisation: 'Bob & Co', timeZone: 'Etc/Unknown' }
+  const visitor = await here.page()
+  const answer = await visitor.request.post('/signup', { form, headers: { origin: here.site.appUrl } })
+  expect(answer.status()).toBe(200)
+  expect(await here.db.execute(sql`select time_zone as zone from accounts where email = ${email}`)).toMatchObject([
+    { zone: 'UTC' },
+  ])
 })
 
 test('the first page for visitors needs no script, and its picture keeps its place', async () => {
