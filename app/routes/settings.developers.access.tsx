@@ -1,6 +1,7 @@
 import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFunction, redirect } from '@remix-run/node'
 import { Form, Link, useActionData, useLoaderData } from '@remix-run/react'
 import { KeyRound } from 'lucide-react'
+import { z } from 'zod'
 import { instantOf } from '../../jobs/wall-clock.ts'
 import { defaultScopes, scopes } from '../../server/access/scopes.ts'
 import { NewKey } from '../../server/accounts/forms.ts'
@@ -34,10 +35,10 @@ export async function action(args: ActionFunctionArgs) {
       await api.keys.revoke(wanted)
       return redirect('/settings/developers/access?revoked')
     })
-  form.set('expiresAt', endOfDay(String(form.get('expiresAt') ?? ''), member.timeZone))
   // The API gives default scopes when none are named. In this form, choosing none is a mistake.
-  const WithScopes = NewKey.extend({ scopes: NewKey.shape.scopes.unwrap() })
-  return answer(form, WithScopes, async ({ expiresAt, ...wanted }) => {
+  const scopes = NewKey.shape.scopes.unwrap()
+  const expiresAt = z.preprocess((day) => day && endOfDay(String(day), member.timeZone), NewKey.shape.expiresAt)
+  return answer(form, NewKey.extend({ scopes, expiresAt }), async ({ expiresAt, ...wanted }) => {
     const { key } = await api.keys.create({ ...wanted, expiresAt: expiresAt?.toISOString() })
     return json({ key })
   })

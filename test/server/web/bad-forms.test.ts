@@ -112,6 +112,13 @@ test('a day that does not exist is refused beside its field', async () => {
     }
 })
 
+test('the day of a refused key is still in its field', async () => {
+  const form = { intent: 'generate', name: 'x', expiresAt: '2031-03-31' } // no scope
+  const { status, text } = await browser.post('/settings/developers/access?generate', form)
+  expect(status).toBe(400)
+  expect(text).toMatch(/<input[^>]*type="date"[^>]*value="2031-03-31"/)
+})
+
 test('disconnecting a channel that is not there, or not ours, is 404 before anything is asked', async () => {
   const theirs = await w.channel((await anOrganisation(w.db)).organisationId)
   for (const id of [theirs, NoPost, 'x', '%00'])
