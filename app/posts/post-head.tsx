@@ -64,9 +64,12 @@ function Actions({ post, isEditable }: { post: Post; isEditable: boolean }) {
         </Submit>
       ) : null}
       {may('FAILED', 'SCHEDULED', 'HELD') && !isEditable ? ( // the composer has a button of its own
-        <Submit look="danger" name="intent" value="cancel">
-          {may('SCHEDULED', 'HELD') ? postStrings.unschedule : postStrings.cancel}
-        </Submit>
+        <>
+          <input type="hidden" name="type" value={post.type} />
+          <Submit look="danger" name="intent" value="cancel">
+            {may('SCHEDULED', 'HELD') ? postStrings.unschedule : postStrings.cancel}
+          </Submit>
+        </>
       ) : null}
       <ButtonLink to={`/posts/new?from=${post.id}`}>
         <CopyPlus aria-hidden />

@@ -112,6 +112,10 @@ export async function action(args: ActionFunctionArgs) {
     const to = answer.headers.get('location')
     return to ? redirect(await withQueueLeft(api, before, to)) : answer
   }
+  if (intent === 'cancel' && form.has('type')) {
+    const now = await shown(api.posts.get({ id }))
+    if ((now.type === 'draft') !== (form.get('type') === 'draft')) return moved(intent, now) // its button had another name
+  }
   try {
     return redirect(await decide(api, id, intent, form))
   } catch (error) {

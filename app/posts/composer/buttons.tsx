@@ -42,9 +42,12 @@ export function Buttons({ post, resend, isWaiting }: ButtonsProps) {
           </>
         )}
         {post ? (
-          <Submit look="danger" name="intent" value="cancel" className="sm:ml-auto">
-            {isFixed ? (resend?.cancel ?? strings.unschedule) : strings.deleteDraft}
-          </Submit>
+          <>
+            <input type="hidden" name="type" value={post.type} />
+            <Submit look="danger" name="intent" value="cancel" className="sm:ml-auto">
+              {isFixed ? (resend?.cancel ?? strings.unschedule) : strings.deleteDraft}
+            </Submit>
+          </>
         ) : null}
       </div>
       {isFixed ? null : <AddToQueue isWaiting={isWaiting} />}

@@ -39,6 +39,24 @@ test('Unschedule is done at once, and Undo schedules the post again at its time'
   await expect.poll(() => text().inputValue()).toBe('Unscheduled by mistake')
 })
 
+test('a button that said Unschedule deletes no draft, and one that said Delete unschedules nothing', async () => {
+  const path = await write('Someone else is faster', 'Save draft')
+  const organisation = await page.locator('input[name=forOrganisation]').first().inputValue()
+  const press = (type: string) => {
+    const form = { intent: 'cancel', type, forOrganisation: organisation }
+    return page.request.post(path, { form, headers: { origin: here.site.appUrl }, maxRedirects: 0 })
+  }
+  const refused = await press('schedule')
+  expect(refused.status()).toBe(409)
+  expect(await refused.text()).toContain('Nothing was changed. This post is now: Draft.')
+  expect((await press('draft')).status()).toBe(302)
+
+  const scheduled = await write('Scheduled by someone else', 'Schedule')
+  const form = { intent: 'cancel', type: 'draft', forOrganisation: organisation }
+  const late = await page.request.post(scheduled, { form, headers: { origin: here.site.appUrl }, maxRedirects: 0 })
+  expect(late.status()).toBe(409)
+})
+
 test('Undo after the time of a post says that its time is in the past', async () => {
   const path = await write('Too late', 'Schedule')
   await page.getByRole('button', { name: 'Unschedule' }).click()
