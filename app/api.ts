@@ -141,33 +141,66 @@ export async function shown<T>(reading: Promise<T>): Promise<T> {
 }
 
 /** What an action answers to the form named `intent`: its errors, or in `said` what was done. */
-export type Answer = { intent: string; result: SubmissionResult<string[]>; said?: string }
+export type Answer = { intent: string; result: SubmissionResult<string[]>; said?: string; saved?: object | undefined }
 
 /**
  * Parse a form with a procedure's own schema and call `does` with it. Answers the form again with each error beside its
  * field, or with the sentence in `said`, or with the response that `does` returned. The field `intent` tells a page's
- * forms apart.
+ * forms apart, and `began` what a form began with (app/ui/forms/began.tsx): `saved` are the values that it has now.
  */
 export async function answer<Schema extends z.ZodType, Made extends Response>(
   form: FormData,
   schema: Schema,
-  does: (value: z.output<Schema>) => Promise<Made | { said: string; reset?: boolean; headers?: Headers }>,
+  does: (value: z.output<Schema>, began: Began) => Promise<Made | Done>,
 ): Promise<TypedResponse<Answer> | Made> {
   const intent = String(form.get('intent') ?? '')
+  const began = beganIn(form)
   form.delete('intent')
   const submission = parseWithZod(form, { schema })
   const hideFields = [...form.keys()].filter((name) => /password|current/i.test(name)) // never sent back
   if (submission.status !== 'success') return json({ intent, result: submission.reply({ hideFields }) }, 400)
   try {
-    const made = await does(submission.value)
+    const made = await does(submission.value, began)
     if (made instanceof Response) return made
-    const result = submission.reply({ resetForm: made.reset ?? false })
-    return json({ intent, said: made.said, result }, made.headers ? { headers: made.headers } : {})
+    const { said, saved, headers, reset = false } = made
+    return json({ intent, said, saved, result: submission.reply({ resetForm: reset }) }, headers ? { headers } : {})
   } catch (error) {
     const { status, detail, errors, headers } = problemOf(error)
     const result = submission.reply({ ...besideFields(form, detail, errors), hideFields })
     return json({ intent, result }, { status, headers })
   }
+}
+
+type Done = { said: string; saved?: object; reset?: boolean; headers?: Headers }
+type Began = Record<string, unknown>
+
+function beganIn(form: FormData): Began {
+  const field = form.get('began')
+  form.delete('began')
+  try {
+    return Object(JSON.parse(String(field)))
+  } catch {
+    return {} // a form that says nothing about it
+  }
+}
+
+/**
+ * The values to save of a form that `began` with others: what the person changed, and `now` for the rest, because
+ * somebody else may have changed that meanwhile. In a list, what was added and what was removed counts.
+ */
+export function withOthers<T extends object>(typed: T, began: Began, now: { [K in keyof T]?: unknown }): T {
+  const merged = Object.entries(typed).map(([name, value]) => [
+    name,
+    mergedValue(value, began[name], now[name as keyof T]),
+  ])
+  return Object.fromEntries(merged) as T
+}
+
+function mergedValue(typed: unknown, began: unknown, now: unknown): unknown {
+  if (began === undefined || now === undefined) return typed
+  if (!Array.isArray(typed) || !Array.isArray(began) || !Array.isArray(now)) return typed === began ? now : typed
+  const kept = now.filter((one) => typed.includes(one) || !began.includes(one))
+  return [...kept, ...typed.filter((one) => !began.includes(one) && !kept.includes(one))]
 }
 
 function besideFields(form: FormData, detail: string, errors: Fault[]) {

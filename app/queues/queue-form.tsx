@@ -4,6 +4,7 @@ import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import { ChannelMark } from '../channels/channel-mark.tsx'
 import { PostForm } from '../shell/post-form.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
+import { Began } from '../ui/forms/began.tsx'
 import { ButtonLink, Submit } from '../ui/forms/button.tsx'
 import { FieldErrors } from '../ui/forms/control.tsx'
 import { Field, FormErrors, Said, SelectField } from '../ui/forms/field.tsx'
@@ -21,6 +22,7 @@ export function QueueForm({ intent, queue, channels, zones }: QueueFormProps) {
   return (
     <PostForm {...getFormProps(form)} className="space-y-5">
       <input type="hidden" name="intent" value={intent} />
+      <Began intent={intent} values={queue} />
       <FormErrors form={form} />
       <Field label={strings.name} field={fields.name} className="max-w-md" required />
       <div className="max-w-md">

@@ -2,7 +2,7 @@ import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFuncti
 import { useActionData, useLoaderData, useLocation } from '@remix-run/react'
 import { QueueSettings } from '../../server/queues/forms.ts'
 import type { Api } from '../../server/router.ts'
-import { allChannels, answer, formOf, problemOf, shown, signedIn } from '../api.ts'
+import { allChannels, answer, formOf, problemOf, shown, signedIn, withOthers } from '../api.ts'
 import { Moves } from '../queues/moves.tsx'
 import { NextTimes } from '../queues/next-times.tsx'
 import { PauseForm } from '../queues/queue-card.tsx'
@@ -45,9 +45,9 @@ export async function action(args: ActionFunctionArgs) {
   const form = formOf(args.context)
   const intent = String(form.get('intent'))
   if (intent === 'settings')
-    return answer(form, QueueSettings, async (settings) => {
-      await api.queues.update({ id, ...settings })
-      return { said: queueStrings.form.saved }
+    return answer(form, QueueSettings, async (settings, began) => {
+      await api.queues.update({ id, ...withOthers(settings, began, await api.queues.get({ id })) })
+      return { said: queueStrings.form.saved, saved: settings }
     })
   if (intent === 'add-time' && !form.has('weekday')) return json({ intent, problem: queueStrings.times.noDay }, 400)
   try {

@@ -4,10 +4,11 @@ import { Form, useLoaderData } from '@remix-run/react'
 import { useState } from 'react'
 import { ChangePassword, MailChoice, UpdateAccount } from '../../server/accounts/forms.ts'
 import { Nothing } from '../../server/forms.ts'
-import { answer, formOf, shown, signedIn } from '../api.ts'
+import { answer, formOf, type Member, shown, signedIn, withOthers } from '../api.ts'
 import { accountStrings } from '../settings/strings.tsx'
 import { WaitingAddress, WaitingAddressForm } from '../settings/waiting-address.tsx'
 import { useAnswer } from '../ui/forms/answer.ts'
+import { Began } from '../ui/forms/began.tsx'
 import { Submit } from '../ui/forms/button.tsx'
 import { Hint } from '../ui/forms/control.tsx'
 import { Field, FormErrors, Said, SelectField } from '../ui/forms/field.tsx'
@@ -18,9 +19,11 @@ export const meta: MetaFunction = () => [{ title: accountStrings.pageTitle }]
 
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
-  const { name, email, timeZone, weekStart, clock } = member
-  const calendar = { weekStart: weekStart ?? 0, clock: clock ?? 0 }
-  return json({ name, email, timeZone, ...calendar, zones: timeZones(timeZone), mail: await shown(api.mail.show()) })
+  return json({ ...profileOf(member), zones: timeZones(member.timeZone), mail: await shown(api.mail.show()) })
+}
+
+function profileOf({ name, email, timeZone, weekStart, clock }: Member) {
+  return { name, email, timeZone, weekStart: weekStart ?? 0, clock: clock ?? 0 }
 }
 
 export async function action(args: ActionFunctionArgs) {
@@ -59,9 +62,9 @@ export async function action(args: ActionFunctionArgs) {
     await shown(api.account.signOutEverywhere())
     return redirect('/login', { headers: { 'Set-Cookie': args.context.session.end() } })
   }
-  return answer(form, UpdateAccount, async (account) => {
-    await api.account.update(account)
-    return { said: accountStrings.profile.saved }
+  return answer(form, UpdateAccount, async ({ password, ...profile }, began) => {
+    await api.account.update({ ...withOthers(profile, began, profileOf(member)), ...(password ? { password } : {}) })
+    return { said: accountStrings.profile.saved, saved: profile }
   })
 }
 
@@ -110,6 +113,7 @@ function Profile() {
   return (
     <Form method="post" {...getFormProps(form)} className="max-w-md space-y-5">
       <input type="hidden" name="intent" value="profile" />
+      <Began intent="profile" values={account} />
       <FormErrors form={form} />
       <Field label={accountStrings.profile.name} field={fields.name} autoComplete="name" required />
       <EmailFields

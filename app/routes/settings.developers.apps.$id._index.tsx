@@ -3,7 +3,7 @@ import { type ActionFunctionArgs, json, redirect } from '@remix-run/node'
 import { useActionData } from '@remix-run/react'
 import { ById } from '../../server/forms.ts'
 import { DeleteApp } from '../../server/oauth/forms.ts'
-import { answer, signedIn } from '../api.ts'
+import { answer, signedIn, withOthers } from '../api.ts'
 import { useApp } from '../developers/apps/app.ts'
 import { AppForm, RemovePicture } from '../developers/apps/app-form.tsx'
 import { withUpload } from '../developers/apps/app-picture.ts'
@@ -33,10 +33,11 @@ export async function action(args: ActionFunctionArgs) {
         await api.apps.removePicture(wanted)
         return { said: appStrings.form.pictureRemoved }
       })
-    return answer(form, ChangedApp, async ({ picture: _, ...change }) => {
-      if (path) await api.apps.setPicture({ id: change.id, path })
-      await api.apps.update(change)
-      return { said: appStrings.form.saved }
+    return answer(form, ChangedApp, async ({ picture: _, ...change }, began) => {
+      const { id } = change
+      if (path) await api.apps.setPicture({ id, path })
+      await api.apps.update(withOthers(change, began, await api.apps.get({ id })))
+      return { said: appStrings.form.saved, saved: change }
     })
   })
 }

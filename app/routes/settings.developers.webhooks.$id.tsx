@@ -2,7 +2,7 @@ import { type ActionFunctionArgs, json, type LoaderFunctionArgs, type MetaFuncti
 import { useActionData, useLoaderData } from '@remix-run/react'
 import { ById } from '../../server/forms.ts'
 import { ListWebhookDeliveries, UpdateWebhook, WebhookDeliveryById } from '../../server/webhooks/forms.ts'
-import { answer, formOf, shown, signedIn } from '../api.ts'
+import { answer, formOf, shown, signedIn, withOthers } from '../api.ts'
 import { webhookStrings } from '../developers/webhooks/strings.tsx'
 import { ChangedWebhook } from '../developers/webhooks/typed.ts'
 import { WebhookCard, WebhookPanel } from '../developers/webhooks/webhook-card.tsx'
@@ -56,8 +56,8 @@ export async function action(args: ActionFunctionArgs) {
       return redirect('/settings/developers/webhooks?deleted')
     })
   const [schema, done] = intent === 'switch' ? [UpdateWebhook, 'switched'] : [ChangedWebhook, 'saved']
-  return answer(form, schema, async (wanted) => {
-    await webhooks.update(wanted)
+  return answer(form, schema, async (wanted, began) => {
+    await webhooks.update(withOthers(wanted, began, await webhooks.get({ id })))
     return redirect(`/settings/developers/webhooks/${id}?${done}`)
   })
 }

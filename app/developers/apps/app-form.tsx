@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react'
 import type { App } from '../../../server/oauth/apps.ts'
 import { PostForm } from '../../shell/post-form.tsx'
 import { useAnswer } from '../../ui/forms/answer.ts'
+import { Began } from '../../ui/forms/began.tsx'
 import { Submit } from '../../ui/forms/button.tsx'
 import { FieldErrors, Hint } from '../../ui/forms/control.tsx'
 import { Field, FormErrors, TextAreaField } from '../../ui/forms/field.tsx'
@@ -16,6 +17,10 @@ type Fields = { name: string; description: string; picture: string; redirectUris
 
 /** The id of the form that removes the picture, on an app's page. */
 export const RemovePicture = 'remove-picture'
+
+function settingsOf({ name, description, redirectUris }: App) {
+  return { name, description, redirectUris }
+}
 
 /** The form that makes or changes an app. `children` are the buttons. */
 export function AppForm({ intent, app, children }: { intent: string; app?: App; children: ReactNode }) {
@@ -36,6 +41,7 @@ export function AppForm({ intent, app, children }: { intent: string; app?: App; 
       <RedirectUrls field={fields.redirectUris} />
       <div className="flex flex-wrap items-center gap-4">
         <input type="hidden" name="intent" value={intent} />
+        {app ? <Began intent={intent} values={settingsOf(app)} /> : null}
         {app ? <input type="hidden" name="id" value={app.id} /> : null}
         {children}
       </div>

@@ -6,6 +6,7 @@ import { eventWords } from '../../../server/words.ts'
 import { PostForm } from '../../shell/post-form.tsx'
 import { Copyable } from '../../ui/copy.tsx'
 import { useAnswer } from '../../ui/forms/answer.ts'
+import { Began } from '../../ui/forms/began.tsx'
 import { Checkbox } from '../../ui/forms/checkbox.tsx'
 import { FieldErrors } from '../../ui/forms/control.tsx'
 import { Field, FormErrors, TextAreaField } from '../../ui/forms/field.tsx'
@@ -22,6 +23,7 @@ export function WebhookForm({ intent, webhook, children }: { intent: string; web
   return (
     <PostForm {...getFormProps(form)} className="space-y-5">
       <input type="hidden" name="intent" value={intent} />
+      {webhook ? <Began intent={intent} values={webhook} /> : null}
       <FormErrors form={form} />
       <Field
         label={strings.url}

@@ -9,3 +9,9 @@ export function useAnswer(intent = ''): { id: string; lastResult: SubmissionResu
   if (answer?.intent !== intent) return { id, lastResult: null }
   return { id, lastResult: answer.result, ...(answer.said ? { said: answer.said } : {}) }
 }
+
+/** The values that the form named `intent` has saved at the last press. */
+export function useSaved(intent: string): object | undefined {
+  const answer = useActionData() as Answer | undefined
+  return answer?.intent === intent ? answer.saved : undefined
+}
