@@ -15,8 +15,12 @@ export function instantOf(date: string, time: string, zone: string): Date | null
   return new Date(changeBetween(clock, Math.min(...candidates), Math.max(...candidates)))
 }
 
+// ICU takes them too, and means other places than people do: its BST is Bangladesh, its AST Alaska.
+const NoZones = /^(A[CEGRS]T|B[ES]T|C[ANS]T|CTT|EAT|ECT|I[ES]T|JST|MIT|N[ES]T|P[LNRS]T|SST|VST|SystemV\/.*)$/i
+
 /** Whether `name` is that of a time zone in the IANA database. */
 export function isZone(name: string): boolean {
+  if (NoZones.test(name)) return false
   try {
     // A bare offset is taken as well, but knows nothing of summer.
     return /^[a-z]/i.test(new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone)

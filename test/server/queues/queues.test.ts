@@ -234,6 +234,8 @@ describe('a queue', () => {
     [{ times: [everyHour[0], everyHour[0]] }, 'times invalid'],
     [{ timeZone: 'Mars/Olympus' }, 'timeZone invalid'],
     [{ timeZone: '+02:00' }, 'timeZone invalid'],
+    [{ timeZone: 'BST' }, 'timeZone invalid'], // for ICU, Bangladesh
+    [{ timeZone: 'SystemV/PST8PDT' }, 'timeZone invalid'],
     [{ channelIds: [] }, 'channelIds too_small'],
     [{ isDefault: false }, 'isDefault invalid'],
   ])('is refused with %j', async (wrong, fault) => {
