@@ -31,13 +31,17 @@ type Outcome = { moved: Moved } | (Refused & { status: number })
 /** Move the post of the form to its date and time in `zone`, if it still has the form's version. */
 export async function movePost(api: Api, form: FormData, zone: string): Promise<Outcome> {
   const { id, date, time, from, queueId, version } = fieldsOf(form)
-  const at = instantOf(date, time, zone)
+  // The fields have no seconds, and of an hour that comes twice they mean the first: what nobody touched stays.
+  const before = isInstant(from) ? clockAt(from, zone) : null
+  const isUntouched = before?.date === date && before.time === time
+  const at = isUntouched ? new Date(from) : instantOf(date, time, zone)
   if (!at) return { refused: calendarStrings.move.incomplete, id, date, time, status: 400 }
   return outcomeOf({ id, date, time }, async () => {
-    const post = await api.posts.update({ id, date: at.toISOString(), ifVersions: [version] })
+    const moved = { id, date: at.toISOString(), ifVersions: [version] }
+    const post = isUntouched ? await api.posts.get({ id }) : await api.posts.update(moved)
     const how = clockAt(at, zone).time === time ? 'there' : 'later'
-    const before = isInstant(from) ? { id, version: post.version, at: from, queueId } : null
-    return { ...placeOf(post, queueId), how, by: form.get('by') === 'drag' ? 'drag' : 'form', before }
+    const undo = isInstant(from) ? { id, version: post.version, at: from, queueId } : null
+    return { ...placeOf(post, queueId), how, by: form.get('by') === 'drag' ? 'drag' : 'form', before: undo }
   })
 }
 

@@ -154,6 +154,17 @@ test('a post moves to the time that the page shows, also if the person has anoth
   await zone('Europe/Berlin')
 })
 
+test('a move to the date and time that a post has changes nothing, also in an hour that comes twice', async () => {
+  const at = '2031-10-26T01:30:15.500Z' // the second 02:30
+  const id = await calendar.post({ at, text: 'Twice' })
+  await open('view=month&date=2031-10-01', 'Twice')
+  await calendar.event('Twice').click()
+  const dialog = calendar.page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Move' }).click()
+  await dialog.waitFor({ state: 'hidden' })
+  expect(await calendar.dateOf(id)).toBe(at)
+})
+
 test('a click on an empty time opens the composer with that date and time', async () => {
   const { page } = calendar
   await calendar.post({ at: '2031-10-07T08:00:00Z', text: 'Beside it' })
