@@ -40,7 +40,8 @@ export function keptCopy(key: CopyKey): BrowserCopy | null {
   }
 }
 
-// Entries of previous versions have no zone, no tags, all alt texts as if they were typed, and no texts or media for single channels.
+// Entries of previous versions have no zone, no tags, and no texts or media for single channels. They have all alt texts, as
+// if each was typed.
 function withAllParts(copy: BrowserCopy & { media?: Picked[] }): BrowserCopy {
   const { typed, files = copy.media ?? [] } = copy
   const { overrides = [], tags = '', zone = '' }: Partial<Typed> = typed
