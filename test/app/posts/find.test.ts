@@ -41,7 +41,7 @@ test('posts are found from the list by a part of a word, in Japanese too', async
   await page.getByRole('searchbox', { name: 'Find posts' }).fill('桜')
   await page.getByRole('searchbox', { name: 'Find posts' }).press('Enter')
   await page.waitForURL('**/posts/find?words=*')
-  expect(await found()).toEqual(['東京で桜が咲いた'])
+  await expect.poll(found).toEqual(['東京で桜が咲いた'])
 
   await page.getByLabel('Words').fill('BLOSSOM toky')
   await page.getByRole('button', { name: 'Find' }).click()
