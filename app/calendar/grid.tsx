@@ -79,7 +79,6 @@ export function Grid({ posts, freeTimes, queues, view, date, habits, isDragging,
   const openDay = (at: Date) => navigate(addressOf({ view: 'day', date: clockAt(at, zone).date }))
   return (
     <FullCalendar
-      key={`${view} ${date}`}
       {...look}
       initialView={names[view]}
       initialDate={date}

@@ -1,14 +1,14 @@
 import type { CDPSession, Page } from '@playwright/test'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { organisations } from '../../db/schema/accounts.ts'
-import { installation } from '../../db/schema/installation.ts'
-import { fillOrganisation } from '../postgres/many-posts.ts'
-import { type BrowserSite, browserSite, signUp, withChromium } from './browser.ts'
+import { organisations } from '../../../db/schema/accounts.ts'
+import { installation } from '../../../db/schema/installation.ts'
+import { fillOrganisation } from '../../postgres/many-posts.ts'
+import { type BrowserSite, browserSite, signUp, withChromium } from '../browser.ts'
+import { ShiftAtMost, shiftOf, watchShifts } from './shifts.ts'
 
 const Posts = 5000
 const AnswerMs = 100
-const ShiftAtMost = 0.01 // Google calls 0.1 good
 
 const hasChromium = withChromium()
 let here: BrowserSite
@@ -41,10 +41,14 @@ test.each([390, 1280])('no page moves while it loads, %i pixels wide', async (wi
     [member, '/'],
     [member, '/posts/new'],
     [member, '/channels'],
+    [member, '/calendar'],
+    [member, '/calendar?view=week'],
+    [member, '/queues'],
+    [member, '/settings/activity'],
   ] as const) {
     await who.goto(path)
     await who.waitForLoadState('networkidle')
-    const shift = await who.evaluate(() => (window as Watched).shift!)
+    const shift = await shiftOf(who)
     process.stdout.write(`${path} ${width}: ${shift.toFixed(4)}\n`)
     expect(`${path}: ${shift <= ShiftAtMost}`).toBe(`${path}: true`)
   }
@@ -64,25 +68,12 @@ test('the page of the composer has its width before the form is there', async ()
   expect(await widthOf(begun)).toBe(await widthOf(whole))
 })
 
-type Watched = { shift?: number }
-
-/** Add up all layout shifts of the pages that are opened from now on (https://web.dev/articles/cls). */
-async function watchShifts(where: Page): Promise<void> {
-  await where.addInitScript(() => {
-    const watched = window as Watched
-    watched.shift = 0
-    const add = (list: PerformanceObserverEntryList) => {
-      for (const entry of list.getEntries()) watched.shift! += (entry as PerformanceEntry & { value: number }).value
-    }
-    new PerformanceObserver(add).observe({ type: 'layout-shift', buffered: true })
-  })
-}
-
 // The median is printed, for a machine that does nothing else. The fastest is asserted, since other tests run beside this one.
 test(`each page of ${Posts} posts is answered within ${AnswerMs} ms`, async () => {
   await page.goto('/?status=ALL')
   const post = await page.locator('main li a[href^="/posts/"]').first().getAttribute('href')
-  const paths = ['/', '/?status=ALL', '/?status=DRAFT', '/posts/new', post!, '/channels', '/settings/activity']
+  const lists = ['/', '/?status=ALL', '/?status=DRAFT', '/posts/find?words=post', '/calendar', '/calendar?view=week']
+  const paths = [...lists, '/posts/new', post!, '/channels', '/queues', '/settings/activity', '/settings/account']
   const times = new Map(paths.map((path) => [path, [] as number[]]))
   for (let i = 0; i < 15; i++)
     for (const path of paths) {
