@@ -35,6 +35,10 @@ export async function loader({ context: { api, member } }: LoaderFunctionArgs) {
   return json({ account: member && (await api.account.show()) })
 }
 
+// What is painted of a page that has come in part moves when the rest comes. Browsers that know `expect` wait for the
+// element of this id (https://html.spec.whatwg.org/multipage/links.html#link-type-expect).
+const WholePage = 'whole-page'
+
 export function Layout({ children }: { children: ReactNode }) {
   const { nonce, requestId } = useContext(RequestContext)
   const isStill = useIsStill()
@@ -44,11 +48,13 @@ export function Layout({ children }: { children: ReactNode }) {
         <meta charSet="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover" />
         <meta name="request-id" content={requestId} suppressHydrationWarning />
+        <link rel="expect" href={`#${WholePage}`} {...{ blocking: 'render' }} />
         <Meta />
         <Links />
       </head>
       <body>
         {children}
+        <span id={WholePage} hidden />
         {isStill ? null : <ScrollRestoration nonce={nonce} />}
         {isStill ? null : <Scripts nonce={nonce} />}
         <LiveReload nonce={nonce} />

@@ -182,9 +182,11 @@ function Navigation() {
       aria-label={shellStrings.navigation.label}
       className="fixed inset-x-0 bottom-0 z-20 border-t border-line bg-panel pb-[env(safe-area-inset-bottom)] md:static md:flex-1 md:border-0 md:p-0"
     >
-      <ul className="flex md:flex-col md:gap-1">
+      <ul
+        className={`grid min-h-[3.375rem] md:flex md:min-h-0 md:flex-col md:gap-1 ${isOperator ? 'grid-cols-6' : 'grid-cols-5'}`}
+      >
         {[...navigation, ...(isOperator ? [operations] : [])].map(({ to, name, icon: Icon, under }) => (
-          <li key={to} className="flex-1 md:flex-none">
+          <li key={to}>
             <Link
               to={to}
               prefetch="intent"
