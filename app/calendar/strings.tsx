@@ -80,6 +80,7 @@ export const calendarStrings = {
     there: (time: string) => `Moved to ${time}.`,
     later: (time: string) => `The clocks change that night and skip this time. Moved to ${time}.`,
     back: (time: string) => `Moved back to ${time}.`,
+    same: (time: string) => `Nothing was changed. The time of this post is ${time}.`,
     queue: {
       left: (name: string | null) => (name === null ? 'It left its queue.' : `It left the queue ${name}.`),
       again: (name: string | null) =>

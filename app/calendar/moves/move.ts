@@ -12,10 +12,10 @@ export type Before = { id: string; version: number; at: string; queueId: string 
 
 /**
  * A move that was made. `at`: where the post is now, an instant. `how`: `later` because the clocks skip the time that was
- * asked for, `back` by Undo. `queueId`: the queue that it was in, and `isQueued`: whether it still is, or is again.
+ * asked for, `back` by Undo, `same` without another time. `queueId`: the queue that it was in, and `isQueued`: whether it still is, or is again.
  */
 export type Moved = {
-  how: 'there' | 'later' | 'back'
+  how: 'there' | 'later' | 'back' | 'same'
   by: 'drag' | 'form'
   at: string
   queueId: string | null
@@ -37,11 +37,12 @@ export async function movePost(api: Api, form: FormData, zone: string): Promise<
   const at = isUntouched ? new Date(from) : instantOf(date, time, zone)
   if (!at) return { refused: calendarStrings.move.incomplete, id, date, time, status: 400 }
   return outcomeOf({ id, date, time }, async () => {
-    const moved = { id, date: at.toISOString(), ifVersions: [version] }
-    const post = isUntouched ? await api.posts.get({ id }) : await api.posts.update(moved)
+    const by = form.get('by') === 'drag' ? 'drag' : 'form'
+    if (isUntouched) return { ...placeOf(await api.posts.get({ id }), queueId), how: 'same', by, before: null }
+    const post = await api.posts.update({ id, date: at.toISOString(), ifVersions: [version] })
     const how = clockAt(at, zone).time === time ? 'there' : 'later'
     const undo = isInstant(from) ? { id, version: post.version, at: from, queueId } : null
-    return { ...placeOf(post, queueId), how, by: form.get('by') === 'drag' ? 'drag' : 'form', before: undo }
+    return { ...placeOf(post, queueId), how, by, before: undo }
   })
 }
 

@@ -37,7 +37,7 @@ function cookieOf(appUrl: string, maxAge: number) {
 
 const At = z.iso.datetime()
 const Told = z.strictObject({
-  how: z.enum(['there', 'later', 'back']),
+  how: z.enum(['there', 'later', 'back', 'same']),
   by: z.enum(['drag', 'form']),
   at: At,
   queueId: Id.nullable(),

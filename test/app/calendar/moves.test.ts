@@ -162,6 +162,8 @@ test('a move to the date and time that a post has changes nothing, also in an ho
   const dialog = calendar.page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Move' }).click()
   await dialog.waitFor({ state: 'hidden' })
+  await calendar.page.getByText('Nothing was changed. The time of this post is Sun 26 Oct 2031, 02:30.').waitFor()
+  expect(await calendar.page.getByRole('button', { name: 'Undo' }).count()).toBe(0)
   expect(await calendar.dateOf(id)).toBe(at)
 })
 
