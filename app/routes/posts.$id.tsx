@@ -112,11 +112,8 @@ export async function action(args: ActionFunctionArgs) {
     const to = answer.headers.get('location')
     return to ? redirect(await withQueueLeft(api, before, to)) : answer
   }
-  if (intent === 'cancel' && form.has('type')) {
-    const now = await shown(api.posts.get({ id }))
-    if ((now.type === 'draft') !== (form.get('type') === 'draft')) return moved(intent, now) // its button had another name
-  }
   try {
+    if (intent === 'cancel') return await cancelled(api, id, form.get('type'))
     return redirect(await decide(api, id, intent, form))
   } catch (error) {
     const { detail, errors, status } = problemOf(error)
@@ -168,7 +165,6 @@ async function discarded(api: Api, id: string): Promise<string> {
 
 /** Do what a button of the page asks. Returns where to go on. */
 async function decide(api: Api, id: string, intent: string, form: FormData): Promise<string> {
-  if (intent === 'cancel') return cancelled(api, id)
   if (intent === 'schedule-again') return scheduledAgain(api, id, form)
   if (intent === 'restore') await api.posts.restore({ id })
   else if (intent === 'retry') await api.posts.retry({ id })
@@ -187,15 +183,17 @@ async function scheduledAgain(api: Api, id: string, form: FormData): Promise<str
   return withQueueLeft(api, before, `/posts/${id}?said=schedule-again`)
 }
 
-async function cancelled(api: Api, id: string): Promise<string> {
+// `type`: that of the post when its button was shown, which deletes a draft and unschedules all else.
+async function cancelled(api: Api, id: string, type: FormDataEntryValue | null) {
   const post = await api.posts.get({ id })
+  if (type !== null && (type === 'draft') !== (post.type === 'draft')) return moved('cancel', post)
   await api.posts.cancel({ id })
-  if (post.type === 'draft') return `/?removed=${id}`
+  if (post.type === 'draft') return redirect(`/?removed=${id}`)
   const waiting = post.deliveries.filter(({ status }) => ['SCHEDULED', 'HELD'].includes(status))
-  if (waiting.length === 0) return `/posts/${id}?said=cancel`
+  if (waiting.length === 0) return redirect(`/posts/${id}?said=cancel`)
   const query = new URLSearchParams({ said: 'unschedule' })
   for (const { channelId } of waiting) query.append('on', channelId)
-  return `/posts/${id}?${query}`
+  return redirect(`/posts/${id}?${query}`)
 }
 
 export default function ShowPost() {
