@@ -18,10 +18,6 @@ type Fields = { name: string; description: string; picture: string; redirectUris
 /** The id of the form that removes the picture, on an app's page. */
 export const RemovePicture = 'remove-picture'
 
-function settingsOf({ name, description, redirectUris }: App) {
-  return { name, description, redirectUris }
-}
-
 /** The form that makes or changes an app. `children` are the buttons. */
 export function AppForm({ intent, app, children }: { intent: string; app?: App; children: ReactNode }) {
   const known = app && { ...app, picture: '', redirectUris: app.redirectUris.join('\n') }
@@ -47,6 +43,10 @@ export function AppForm({ intent, app, children }: { intent: string; app?: App; 
       </div>
     </PostForm>
   )
+}
+
+function settingsOf({ name, description, redirectUris }: App) {
+  return { name, description, redirectUris }
 }
 
 function Picture({ field, app }: { field: FieldMetadata<string>; app?: App | undefined }) {
