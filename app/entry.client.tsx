@@ -5,10 +5,12 @@ import { dropAllCopies } from './posts/working-copy/browser-copies.ts'
 import { noteEarlyTyping } from './posts/working-copy/early-typing.ts'
 import { noteFailedRequests } from './shell/request.tsx'
 import { beforeSignOut } from './shell/sign-out.ts'
+import { noteServersClock } from './ui/time/now.ts'
 
 noteEarlyTyping()
 noteFailedRequests()
 beforeSignOut(dropAllCopies)
+noteServersClock()
 startTransition(() => {
   hydrateRoot(
     document,

@@ -25,7 +25,7 @@ export default function handleRequest(
   }
   return new Promise((resolve, reject) => {
     const { pipe } = renderToPipeableStream(
-      <RequestContext.Provider value={{ nonce, requestId }}>
+      <RequestContext.Provider value={{ nonce, requestId, now: new Date().toISOString() }}>
         <RemixServer context={entry} url={request.url} />
       </RequestContext.Provider>,
       {

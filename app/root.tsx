@@ -40,7 +40,7 @@ export async function loader({ context: { api, member } }: LoaderFunctionArgs) {
 const WholePage = 'whole-page'
 
 export function Layout({ children }: { children: ReactNode }) {
-  const { nonce, requestId } = useContext(RequestContext)
+  const { nonce, requestId, now } = useContext(RequestContext)
   const isStill = useIsStill()
   return (
     <html lang="en">
@@ -48,6 +48,7 @@ export function Layout({ children }: { children: ReactNode }) {
         <meta charSet="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover" />
         <meta name="request-id" content={requestId} suppressHydrationWarning />
+        <meta name="now" content={now} suppressHydrationWarning />
         <link rel="expect" href={`#${WholePage}`} {...{ blocking: 'render' }} />
         <Meta />
         <Links />

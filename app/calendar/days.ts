@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon'
 import type { Member } from '../api.ts'
-import { startOfDay } from '../ui/time-zone.ts'
+import { startOfDay } from '../ui/time/time-zone.ts'
 
 // Which days the calendar shows. A date is yyyy-mm-dd, on the clock of the person's time zone.
 

@@ -9,7 +9,8 @@ import type { CalendarPost, FreeTime } from '../../server/posts/calendar.ts'
 import { type NamedQueue, nameOf } from '../queues/names.ts'
 import { useZone } from '../shell/account.ts'
 import { useMay } from '../shell/permissions.ts'
-import { clockAt } from '../ui/time-zone.ts'
+import { nowMs } from '../ui/time/now.ts'
+import { clockAt } from '../ui/time/time-zone.ts'
 import { type AddressOf, useAddress } from './address.ts'
 import { type Habits, movedClock, type View } from './days.ts'
 import { FreeTimeEvent, PostEvent } from './event.tsx'
@@ -33,6 +34,7 @@ const look: CalendarOptions = {
   fixedWeekCount: false,
   allDaySlot: false,
   nowIndicator: true,
+  now: nowMs,
   slotDuration: '01:00',
   slotMinHeight: 44,
   slotHeaderFormat: { hour: '2-digit', minute: '2-digit' },

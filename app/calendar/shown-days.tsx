@@ -7,7 +7,8 @@ import type { NamedQueue } from '../queues/names.ts'
 import { useZone } from '../shell/account.ts'
 import { useMay } from '../shell/permissions.ts'
 import { useRereading } from '../ui/live.ts'
-import { clockAt, nextHour } from '../ui/time-zone.ts'
+import { nowMs } from '../ui/time/now.ts'
+import { clockAt, nextHour } from '../ui/time/time-zone.ts'
 import { Warning } from '../ui/warning.tsx'
 import { type Habits, Morning, type View } from './days.ts'
 import { Legend } from './legend.tsx'
@@ -64,7 +65,7 @@ export function ShownDays({ moves, ...shown }: ShownDaysProps) {
 
 // A post whose status will soon be another one.
 function isChanging({ status, date }: CalendarPost): boolean {
-  return status === 'PUBLISHING' || (status === 'SCHEDULED' && Date.parse(date) <= Date.now())
+  return status === 'PUBLISHING' || (status === 'SCHEDULED' && Date.parse(date) <= nowMs())
 }
 
 /** Opens the composer at a time that has no post. Only a day may be known. */
@@ -74,10 +75,10 @@ function useWriteAt(onPast: () => void) {
   const { write } = useMay()
   return (date: string, time: string | null) => {
     if (!write) return
-    const isToday = date === clockAt(new Date(), zone).date
+    const isToday = date === clockAt(new Date(nowMs()), zone).date
     const at = time ? { date, time } : isToday ? nextHour(zone) : { date, time: Morning }
     const instant = instantOf(at.date, at.time, zone)
-    if (!instant || instant.getTime() < Date.now()) return onPast()
+    if (!instant || instant.getTime() < nowMs()) return onPast()
     navigate(`/posts/new?at=${at.date}T${at.time}`)
   }
 }

@@ -1,11 +1,12 @@
 import type { Post } from '../../jobs/ledger/post-view.ts'
 import { useRereading } from '../ui/live.ts'
+import { nowMs } from '../ui/time/now.ts'
 
 type LivePost = Pick<Post, 'date'> & { deliveries: Pick<Post['deliveries'][number], 'status' | 'nextAttemptAt'>[] }
 
 /** Reload the page's data every 2 s while one of `posts` is due or being sent, and the tab is visible. */
 export function useLivePosts(posts: LivePost[]): void {
-  useRereading(() => posts.some((post) => isChanging(post, Date.now())))
+  useRereading(() => posts.some((post) => isChanging(post, nowMs())))
 }
 
 function isChanging({ date, deliveries }: LivePost, nowMs: number): boolean {

@@ -19,7 +19,7 @@ import { useCurrentInView } from '../ui/current-in-view.ts'
 import { ButtonLink } from '../ui/forms/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Empty, PageHead } from '../ui/page.tsx'
-import { clockAt, startOfDay } from '../ui/time-zone.ts'
+import { clockAt, startOfDay } from '../ui/time/time-zone.ts'
 
 export const meta: MetaFunction<typeof loader> = ({ data }) =>
   data && 'signupOpen' in data

@@ -33,7 +33,8 @@ import { mayWrite, useMay } from '../shell/permissions.ts'
 import type { Handle } from '../shell/shell.tsx'
 import { ButtonLink } from '../ui/forms/button.tsx'
 import { PageHead } from '../ui/page.tsx'
-import { clockAt, zoneIn } from '../ui/time-zone.ts'
+import { nowMs } from '../ui/time/now.ts'
+import { clockAt, zoneIn } from '../ui/time/time-zone.ts'
 import { Warning } from '../ui/warning.tsx'
 
 export const handle: Handle = { wide: true }
@@ -126,7 +127,7 @@ const none: FreeTime[] = []
 function NewPost({ view, date }: { view: View | null; date: string }) {
   const { write } = useMay()
   const zone = useZone()
-  const isLater = view === 'day' && date > clockAt(new Date(), zone).date
+  const isLater = view === 'day' && date > clockAt(new Date(nowMs()), zone).date
   if (!write) return null
   return (
     <ButtonLink to={isLater ? `/posts/new?at=${date}T${Morning}` : '/posts/new'} look="primary">

@@ -28,7 +28,7 @@ import { namedQueue, queueChoices } from '../queues/choices.ts'
 import { useMay } from '../shell/permissions.ts'
 import type { Handle } from '../shell/shell.tsx'
 import { Done } from '../ui/done.tsx'
-import { clockAt, nextHour, zoneIn } from '../ui/time-zone.ts'
+import { clockAt, nextHour, zoneIn } from '../ui/time/time-zone.ts'
 import { Warning } from '../ui/warning.tsx'
 
 export const handle: Handle = {

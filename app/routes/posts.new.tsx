@@ -17,7 +17,7 @@ import { useAccount } from '../shell/account.ts'
 import { useMay } from '../shell/permissions.ts'
 import type { Handle } from '../shell/shell.tsx'
 import { PageHead } from '../ui/page.tsx'
-import { clockIn, nextHour, zoneIn } from '../ui/time-zone.ts'
+import { clockIn, nextHour, zoneIn } from '../ui/time/time-zone.ts'
 
 export const handle: Handle = { composes: () => true }
 

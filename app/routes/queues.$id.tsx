@@ -16,7 +16,7 @@ import { useMay } from '../shell/permissions.ts'
 import { Alert } from '../ui/alert.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Card, PageHead } from '../ui/page.tsx'
-import { timeZones } from '../ui/time-zone.ts'
+import { timeZones } from '../ui/time/time-zone.ts'
 import { Warning } from '../ui/warning.tsx'
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [

@@ -6,7 +6,7 @@ import { freeName, usualTimes } from '../queues/queue.ts'
 import { QueueForm } from '../queues/queue-form.tsx'
 import { queueStrings } from '../queues/strings.tsx'
 import { Card, PageHead } from '../ui/page.tsx'
-import { timeZones } from '../ui/time-zone.ts'
+import { timeZones } from '../ui/time/time-zone.ts'
 
 export const meta: MetaFunction = () => [{ title: queueStrings.form.newPageTitle }]
 

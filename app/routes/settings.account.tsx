@@ -13,7 +13,7 @@ import { Submit } from '../ui/forms/button.tsx'
 import { Hint } from '../ui/forms/control.tsx'
 import { Field, FormErrors, Said, SelectField } from '../ui/forms/field.tsx'
 import { Card, PageHead } from '../ui/page.tsx'
-import { timeZones } from '../ui/time-zone.ts'
+import { timeZones } from '../ui/time/time-zone.ts'
 
 export const meta: MetaFunction = () => [{ title: accountStrings.pageTitle }]
 

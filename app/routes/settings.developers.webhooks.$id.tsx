@@ -12,6 +12,7 @@ import { cureOf, isAmiss, Trouble } from '../developers/webhooks/webhook-state.t
 import { useRereading } from '../ui/live.ts'
 import { Notice } from '../ui/notice.tsx'
 import { PageHead } from '../ui/page.tsx'
+import { nowMs } from '../ui/time/now.ts'
 import { Warning } from '../ui/warning.tsx'
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [
@@ -65,7 +66,7 @@ export async function action(args: ActionFunctionArgs) {
 export default function WebhookPage() {
   const { webhook, log, asked } = useLoaderData<typeof loader>()
   const { newSecret } = (useActionData() ?? {}) as { newSecret?: string }
-  useRereading(() => log.data.some((delivery) => isDue(delivery, Date.now())))
+  useRereading(() => log.data.some((delivery) => isDue(delivery, nowMs())))
   const isOn = webhook.status === 'ACTIVE'
   return (
     <>

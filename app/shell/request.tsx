@@ -1,7 +1,7 @@
 import { createContext, useContext } from 'react'
 
-/** What only the server knows while it renders a document. In the browser both are empty: it hides nonces from scripts. */
-export const RequestContext = createContext({ nonce: '', requestId: '' })
+/** What only the server knows while it renders a document. In the browser all are empty: it hides nonces from scripts. */
+export const RequestContext = createContext({ nonce: '', requestId: '', now: '' })
 
 let failedRequestId = '' // of the last response with a 5xx status in this tab
 

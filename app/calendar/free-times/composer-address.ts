@@ -1,5 +1,5 @@
 import type { FreeTime } from '../../../server/posts/calendar.ts'
-import { clockAt, clockIn } from '../../ui/time-zone.ts'
+import { clockAt, clockIn } from '../../ui/time/time-zone.ts'
 
 /** Where a post is written for a free time: the composer with its queue and, on the person's clock, its time. */
 export function composerAt({ queueId, at }: FreeTime, zone: string): string {

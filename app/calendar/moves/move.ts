@@ -4,7 +4,7 @@ import type { Post } from '../../../jobs/ledger/post-view.ts'
 import { instantOf } from '../../../jobs/wall-clock.ts'
 import type { Api } from '../../../server/router.ts'
 import { problemOf } from '../../api.ts'
-import { clockAt } from '../../ui/time-zone.ts'
+import { clockAt } from '../../ui/time/time-zone.ts'
 import { calendarStrings } from '../strings.tsx'
 
 /** A post before it was moved, and the version that it has since: what Undo needs. */

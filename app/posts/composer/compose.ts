@@ -4,7 +4,7 @@ import type { Override, Post } from '../../../jobs/ledger/post-view.ts'
 import { instantOf } from '../../../jobs/wall-clock.ts'
 import type { Api } from '../../../server/router.ts'
 import { type Problem, problemOf } from '../../api.ts'
-import { clockAt } from '../../ui/time-zone.ts'
+import { clockAt } from '../../ui/time/time-zone.ts'
 import { asHeld, ownMediaName, ownTextName, type Typed, typedIn, type Wall, wallIn } from './typed.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Override } from '../../../jobs/ledger/post-view.ts'
 import { instantOf, isZone } from '../../../jobs/wall-clock.ts'
-import { clockAt } from '../../ui/time-zone.ts'
+import { clockAt } from '../../ui/time/time-zone.ts'
 import { asHeld, fileIdsOf, type Typed, type Wall } from '../composer/typed.ts'
 import type { Picked } from '../composer/uploads.ts'
 

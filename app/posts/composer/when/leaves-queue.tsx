@@ -4,7 +4,7 @@ import type { Post } from '../../../../jobs/ledger/post-view.ts'
 import type { NamedQueue } from '../../../queues/names.ts'
 import { queueStrings } from '../../../queues/strings.tsx'
 import { useFormValues } from '../../../ui/forms/form-values.ts'
-import { clockAt } from '../../../ui/time-zone.ts'
+import { clockAt } from '../../../ui/time/time-zone.ts'
 
 /** What saving does to the queue of the post that the page shows: another date takes it out. */
 export function LeavesQueue({ zone }: { zone: string }) {

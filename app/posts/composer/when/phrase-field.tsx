@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { controlClass } from '../../../ui/forms/control.tsx'
+import { nowMs } from '../../../ui/time/now.ts'
 import { composerStrings } from '../strings.tsx'
 import type { Wall } from '../typed.ts'
 import { useAfterPress } from './after-press.ts'
@@ -25,17 +26,17 @@ export function PhraseField({ phrase, onPhrase, zone, time, onUnderstood }: Prop
   function write(text: string) {
     onPhrase(text)
     setProblem(null)
-    const read = readPhrase(text, new Date(), zone, usual || undefined)
+    const read = readPhrase(text, new Date(nowMs()), zone, usual || undefined)
     if (read && read !== 'past') onUnderstood(read)
   }
   // Only when the field is left: a half-written time is not an error.
   function check() {
-    const read = phrase.trim() === '' ? undefined : readPhrase(phrase, new Date(), zone)
+    const read = phrase.trim() === '' ? undefined : readPhrase(phrase, new Date(nowMs()), zone)
     setProblem(read === null ? strings.notUnderstood : read === 'past' ? strings.dayIsOver : null)
   }
 
   // The composer sends nothing for a time that it would only guess.
-  const read = phrase.trim() === '' ? undefined : readPhrase(phrase, new Date(), zone, usual || undefined)
+  const read = phrase.trim() === '' ? undefined : readPhrase(phrase, new Date(nowMs()), zone, usual || undefined)
   return (
     <>
       <div className="scripted col-span-2 min-w-0 sm:col-span-1">

@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon'
 import { instantOf } from '../../../../jobs/wall-clock.ts'
-import { clockAt } from '../../../ui/time-zone.ts'
+import { clockAt } from '../../../ui/time/time-zone.ts'
 import type { Wall } from '../typed.ts'
 
 type Clock = { hour: number; minute: number }

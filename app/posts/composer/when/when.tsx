@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'react'
 import { instantOf, isShownTwice } from '../../../../jobs/wall-clock.ts'
 import { controlClass } from '../../../ui/forms/control.tsx'
-import { clockAt, inFull, nextHour, offsetAt } from '../../../ui/time-zone.ts'
+import { nowMs } from '../../../ui/time/now.ts'
+import { clockAt, inFull, nextHour, offsetAt } from '../../../ui/time/time-zone.ts'
 import { composerStrings } from '../strings.tsx'
 import { suggestedValue, type Wall } from '../typed.ts'
 import { LeavesQueue } from './leaves-queue.tsx'
@@ -118,7 +119,7 @@ function Meaning({ wall: { date, time }, zone, isSuggested, isPast }: MeaningPro
 function useNow(): number | null {
   const [now, setNow] = useState<number | null>(null)
   useEffect(() => {
-    const look = () => setNow(Date.now())
+    const look = () => setNow(nowMs())
     look()
     const timer = setInterval(look, 30_000)
     return () => clearInterval(timer)

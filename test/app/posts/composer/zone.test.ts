@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { clockAt, offsetAt } from '../../../../app/ui/time-zone.ts'
+import { clockAt, offsetAt } from '../../../../app/ui/time/time-zone.ts'
 import { instantOf } from '../../../../jobs/wall-clock.ts'
 
 test.each([

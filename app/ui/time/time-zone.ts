@@ -1,5 +1,6 @@
 import { DateTime } from 'luxon'
-import { instantOf, isZone } from '../../jobs/wall-clock.ts'
+import { instantOf, isZone } from '../../../jobs/wall-clock.ts'
+import { nowMs } from './now.ts'
 
 /** What a clock in `zone` shows at an instant, in the form of the fields Date and Time. */
 export function clockAt(instant: string | Date, zone: string): { date: string; time: string } {
@@ -41,7 +42,7 @@ export function zoneIn(form: FormData, own: string): string {
 
 /** The next full hour on a clock in `zone` that is at least ten minutes away. */
 export function nextHour(zone: string): { date: string; time: string } {
-  const soon = DateTime.now().setZone(zone).plus({ minutes: 10 })
+  const soon = DateTime.fromMillis(nowMs(), { zone }).plus({ minutes: 10 })
   const hour = soon.startOf('hour').plus({ hours: 1 })
   const next = clockAt(hour.toJSDate(), zone)
   // When clocks are set back, an hour is shown twice and means the first one, which may be over.

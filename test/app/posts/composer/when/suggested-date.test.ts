@@ -1,8 +1,8 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from '@playwright/test'
 import { expect, test } from 'vitest'
-import { type BrowserSite, inBrowser } from '../../browser.ts'
-import { aMember, type Member, savedIn, textOf } from '../../member.ts'
+import { type BrowserSite, inBrowser } from '../../../browser.ts'
+import { aMember, type Member, savedIn, textOf } from '../../../member.ts'
 
 // The page suggests a time. It becomes the post's when the person touches it, or schedules the post.
 

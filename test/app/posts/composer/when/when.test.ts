@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type BrowserSite, inBrowser } from '../../browser.ts'
-import { aMember, textOf } from '../../member.ts'
+import { type BrowserSite, inBrowser } from '../../../browser.ts'
+import { aMember, textOf } from '../../../member.ts'
 
 let here: BrowserSite
 let page: Page
@@ -13,13 +13,18 @@ inBrowser(async (site) => {
 const when = () => page.getByLabel('When', { exact: true })
 const fields = async () => [await page.getByLabel('Date').inputValue(), await page.getByLabel('Time').inputValue()]
 
-// The server keeps its own time: no test here sends the form.
+// The server keeps its own time, which the page goes by: no test here sends the form, and the document tells this time.
 describe('on Tuesday, 24 November 2026, 21:45', () => {
   let live: Page
   beforeAll(async () => {
     live = page
     page = await here.page({ storageState: await live.context().storageState() })
     await page.clock.setFixedTime('2026-11-24T20:45:00Z')
+    await page.route('**/posts/new', async (route) => {
+      const response = await route.fetch()
+      const written = (await response.text()).replace(/(<meta name="now" content=")[^"]+/, '$12026-11-24T20:45:00Z')
+      await route.fulfill({ response, body: written })
+    })
     await page.goto('/posts/new')
   })
   afterAll(() => {

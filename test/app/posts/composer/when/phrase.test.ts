@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { readPhrase } from '../../../../app/posts/composer/when/phrase.ts'
-import { clockAt, inFull, nextHour } from '../../../../app/ui/time-zone.ts'
-import { instantOf, isShownTwice } from '../../../../jobs/wall-clock.ts'
+import { readPhrase } from '../../../../../app/posts/composer/when/phrase.ts'
+import { clockAt, inFull, nextHour } from '../../../../../app/ui/time/time-zone.ts'
+import { instantOf, isShownTwice } from '../../../../../jobs/wall-clock.ts'
 
 const Tuesday = new Date('2026-11-24T20:45:20Z') // 21:45 in Berlin
 

@@ -1,0 +1,50 @@
+import { DateTime } from 'luxon'
+import { expect, test } from 'vitest'
+import { nextHour } from '../../../../../app/ui/time/time-zone.ts'
+import { type BrowserSite, inBrowser } from '../../../browser.ts'
+import { aMember } from '../../../member.ts'
+
+const HoursOff = 30
+
+let here: BrowserSite
+inBrowser((site) => {
+  here = site
+})
+
+test.each([HoursOff, -HoursOff])(
+  'a browser whose clock is %i hours off suggests, reads and sends the right times',
+  async (hours) => {
+    const { page } = await aMember(here)
+    await page.clock.install({ time: Date.now() + hours * 3_600_000 })
+    await page.goto('/posts/new')
+    const fields = async () => ({
+      date: await page.getByLabel('Date').inputValue(),
+      time: await page.getByLabel('Time').inputValue(),
+    })
+    await page.getByText(/^Suggested/).waitFor()
+    await page.clock.runFor(60_000) // the page has looked whether the time is over
+    expect([nextHour('UTC'), hourBefore(nextHour('UTC'))]).toContainEqual(await fields())
+    const tomorrow = () => DateTime.utc().plus({ days: 1 }).toISODate()
+    const day = tomorrow()
+    await page.getByLabel('When', { exact: true }).fill('tomorrow 9')
+    await expect
+      .poll(fields)
+      .toEqual({ date: expect.toSatisfy((date) => [day, tomorrow()].includes(date)), time: '09:00' })
+    expect(await page.getByText('in the past').count()).toBe(0)
+  },
+)
+
+// The hour may have changed since the page was written.
+function hourBefore({ date, time }: { date: string; time: string }) {
+  const before = DateTime.fromISO(`${date}T${time}`, { zone: 'utc' }).minus({ hours: 1 })
+  return { date: before.toISODate(), time: before.toFormat('HH:mm') }
+}
+
+test('with a clock that is fast, an empty time of tomorrow in the calendar opens the composer', async () => {
+  const { page } = await aMember(here)
+  await page.clock.install({ time: Date.now() + 3 * 24 * 3_600_000 })
+  const day = DateTime.utc().plus({ days: 2 }).toISODate()
+  await page.goto(`/calendar?view=month&date=${day}`)
+  await page.locator(`[role=cell][data-date="${day}"], [role=gridcell][data-date="${day}"]`).click()
+  await page.waitForURL(`**/posts/new?at=${day}T09:00`)
+})
