@@ -9,6 +9,7 @@ import { ShiftAtMost, shiftOf, watchShifts } from './shifts.ts'
 
 const Posts = 5000
 const AnswerMs = 100
+const Rounds = 9
 
 const hasChromium = withChromium()
 let here: BrowserSite
@@ -68,14 +69,14 @@ test('the page of the composer has its width before the form is there', async ()
   expect(await widthOf(begun)).toBe(await widthOf(whole))
 })
 
-// The median is printed, for a machine that does nothing else. The fastest is asserted, since other tests run beside this one.
+// The median is printed, for a machine that does nothing else. Other tests run beside this one: ten times the goal is asserted.
 test(`each page of ${Posts} posts is answered within ${AnswerMs} ms`, async () => {
   await page.goto('/?status=ALL')
   const post = await page.locator('main li a[href^="/posts/"]').first().getAttribute('href')
   const lists = ['/', '/?status=ALL', '/?status=DRAFT', '/posts/find?words=post', '/calendar', '/calendar?view=week']
   const paths = [...lists, '/posts/new', post!, '/channels', '/queues', '/settings/activity', '/settings/account']
   const times = new Map(paths.map((path) => [path, [] as number[]]))
-  for (let i = 0; i < 15; i++)
+  for (let i = 0; i < Rounds; i++)
     for (const path of paths) {
       const begun = performance.now()
       expect((await page.request.get(path)).status()).toBe(200)
@@ -83,9 +84,13 @@ test(`each page of ${Posts} posts is answered within ${AnswerMs} ms`, async () =
     }
   const sorted = [...times].map(([path, each]) => ({ path, each: each.toSorted((a, b) => a - b) }))
   for (const { path, each } of sorted)
-    process.stdout.write(`${path.replace(/[0-9a-f-]{36}/, 'ID')}: median ${each[7]} ms, fastest ${each[0]} ms\n`)
-  expect(sorted.filter(({ each }) => each[7]! > 10 * AnswerMs)).toEqual([]) // ten times the goal
+    process.stdout.write(`${path.replace(/[0-9a-f-]{36}/, 'ID')}: median ${median(each)} ms, fastest ${each[0]} ms\n`)
+  expect(sorted.filter(({ each }) => median(each) > 10 * AnswerMs)).toEqual([])
 })
+
+function median(sorted: number[]): number {
+  return sorted[Math.floor(sorted.length / 2)]!
+}
 
 test('on a slow phone what is typed as soon as the text field is there is saved', async () => {
   const phone = await here.page({ storageState: state, viewport: { width: 390, height: 800 } })
