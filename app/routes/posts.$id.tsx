@@ -40,10 +40,12 @@ export const meta: MetaFunction = () => [{ title: postStrings.pageTitle }]
 export async function loader(args: LoaderFunctionArgs) {
   const { api, member } = signedIn(args)
   const id = args.params.id!
+  const reading = shown(api.posts.get({ id }))
   const [post, media, attempts, previews, channels, gone] = await Promise.all([
-    shown(api.posts.get({ id })),
+    reading,
     api.media.ofPost({ postId: id }),
-    shown(api.posts.attempts({ id, limit: 100 })),
+    // Not before the post: a page that shows it as published is not read again for an attempt that ends now.
+    reading.then(() => shown(api.posts.attempts({ id, limit: 100 }))),
     api.channels.previews(),
     allChannels(api),
     allChannels(api, 'DISCONNECTED'),
