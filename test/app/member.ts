@@ -18,8 +18,8 @@ export async function aMember(here: BrowserSite, { feeds = ['My feed'], ...perso
     from memberships m join accounts a on a.id = m.account_id where a.email = ${email}`)
   const key = await aKeyOfAllScopes(here.db, ids!)
   const copies = () =>
-    here.db.execute<{ content: string; overrides: Override[] }>(sql`
-      select content, overrides from working_copies where account_id = ${ids!.accountId}`)
+    here.db.execute<{ content: string; overrides: Override[]; alts: Record<string, string> }>(sql`
+      select content, overrides, alts from working_copies where account_id = ${ids!.accountId}`)
   return {
     ...{ page, email, channelIds, key, ...ids! },
     ...apiWith(here, key),
@@ -27,6 +27,8 @@ export async function aMember(here: BrowserSite, { feeds = ['My feed'], ...perso
     copies: async () => (await copies()).map(({ content }) => content),
     /** What the channels have of their own in the person's only working copy. */
     copiedOverrides: async () => (await copies())[0]?.overrides ?? [],
+    /** The alt texts in the person's only working copy. */
+    copiedAlts: async () => Object.values((await copies())[0]?.alts ?? {}),
   }
 }
 

@@ -36,7 +36,7 @@ describe.each(looks)('$colorScheme, $width pixels wide', ({ colorScheme, width }
     const outside = await here.page(look)
     const alone = ['/', '/login', '/signup', '/forgot', '/reset', '/verify', '/confirm']
     for (const path of [...alone, ...documentationPaths, paths.feed!]) await expectClean(outside, path, colorScheme)
-  }, 180_000)
+  }, 600_000)
 })
 
 async function expectClean(page: Page, path: string, colorScheme: 'light' | 'dark'): Promise<void> {

@@ -75,6 +75,7 @@ describe('free times of queues', () => {
 
   test('lead with keys to the composer, and a post that is scheduled there takes the time from the queue', async () => {
     await page.goto('/calendar?view=day&date=2031-04-16')
+    await page.getByRole('columnheader').first().waitFor() // the list, which waits for the grid, has free times too
     await freeTimesOn(page).filter({ hasText: 'Mornings' }).focus()
     await page.keyboard.press('Enter')
     await page.getByText(/^Schedule takes this free time of the queue Mornings: Wed 16 Apr 2031, 09:00/).waitFor()

@@ -130,7 +130,7 @@ describe('the views', () => {
     const phone = await here.page({ storageState: state, viewport: { width: 390, height: 800 } })
     await phone.goto('/calendar?date=2031-03-12')
     await phone.getByRole('heading', { level: 3, name: 'Thursday 13 March' }).waitFor()
-    expect(await phone.getByRole('link', { name: 'List' }).getAttribute('aria-current')).toBe('page')
+    await expect.poll(() => phone.getByRole('link', { name: 'List' }).getAttribute('aria-current')).toBe('page')
     expect(await phone.getByText('April there').count()).toBe(0)
   })
 })

@@ -42,7 +42,7 @@ test.each([true, false])('a call is found by what it was, with scripts: %s', asy
   await page.goto('/settings/account')
   await page.getByRole('link', { name: 'Developers › Requests' }).click()
   await page.getByRole('heading', { name: 'Developers › Requests' }).waitFor()
-  expect(await idsOn(page)).toEqual([script, lost, typo, me])
+  await expect.poll(() => idsOn(page)).toEqual([script, lost, typo, me])
 
   await page.getByText('Filter', { exact: true }).first().click()
   await page.getByLabel('Key or app').selectOption('Website')
@@ -50,7 +50,7 @@ test.each([true, false])('a call is found by what it was, with scripts: %s', asy
   await page.getByLabel('Path begins with').fill('/posts')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByText('Filter (3 set)').waitFor()
-  expect(await idsOn(page)).toEqual([lost, typo])
+  await expect.poll(() => idsOn(page)).toEqual([lost, typo])
   await expect.poll(() => page.getByLabel('Status').inputValue()).toBe('4xx')
 
   await page.getByLabel('Status').fill('40')

@@ -122,8 +122,7 @@ test('the address in a problem leads to its code, also once the page runs', asyn
   await page.setViewportSize({ width: 390, height: 800 })
   await page.goto('/docs/errors', { waitUntil: 'networkidle' })
   const current = page.locator('nav [aria-current]').filter({ visible: true }).last()
-  const right = await current.evaluate((one) => one.getBoundingClientRect().right)
-  expect(right).toBeLessThanOrEqual(390)
+  await expect.poll(() => current.evaluate((one) => one.getBoundingClientRect().right)).toBeLessThanOrEqual(390)
 })
 
 test('an address of the reference from before leads there, and a sample is copied whole', async () => {

@@ -115,7 +115,7 @@ describe('the time zone of the person', () => {
     await page.reload()
     await expect.poll(() => time().inputValue()).toBe('04:00')
     await page.getByRole('button', { name: 'Schedule' }).click()
-    await page.waitForURL('**/posts/*said=schedule')
+    await page.getByText('The post is scheduled.').waitFor()
     const made = new URL(page.url()).pathname.split('/').at(-1)!
     expect(await member.readPost(made)).toMatchObject({ date: '2031-07-08T08:00:00.000Z' })
   })

@@ -110,7 +110,7 @@ test('a refused button shows the reason, and the page stays', async () => {
 })
 
 test('the list shows a post go out while it is looked at', async () => {
-  const { text } = await aPost('scheduled', feedId, 3000)
+  const { text } = await aPost('scheduled', feedId, 10_000)
   await page.goto('/')
   const row = page.getByRole('listitem').filter({ hasText: text })
   await row.getByText('Scheduled').waitFor()
@@ -134,9 +134,8 @@ test('on a small screen the chosen filter is in view', async () => {
   await page.setViewportSize({ width: 390, height: 800 })
   await page.goto('/?status=ALL', { waitUntil: 'networkidle' })
   const all = page.getByRole('navigation', { name: 'Filter' }).getByRole('link', { name: 'All', exact: true })
-  const { left, right } = await all.evaluate((one) => one.getBoundingClientRect().toJSON())
-  expect(left).toBeGreaterThanOrEqual(0)
-  expect(right).toBeLessThanOrEqual(390)
+  const edges = () => all.evaluate((one) => [one.getBoundingClientRect().left, one.getBoundingClientRect().right])
+  await expect.poll(edges).toSatisfy(([left, right]) => left >= 0 && right <= 390)
   await page.setViewportSize(size)
 })
 

@@ -49,7 +49,7 @@ test('a post with an image and its alt text goes out, and waits for the image to
   await page.goto(`/feeds/${channelId}`)
   const image = page.getByRole('img', { name: 'Nothing but teal' })
   await image.waitFor()
-  expect(await image.evaluate((element: HTMLImageElement) => element.naturalWidth)).toBe(40)
+  await expect.poll(() => image.evaluate((element: HTMLImageElement) => element.naturalWidth)).toBe(40)
 })
 
 test('a video is shown with its buttons, and goes out on a channel that takes it', async () => {

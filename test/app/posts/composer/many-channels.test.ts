@@ -34,6 +34,7 @@ const shown = () => page.getByRole('group', { name: 'Channels' }).getByRole('che
 
 test('fifty channels are searched without accents or case, and chosen ones stay in sight', async () => {
   expect(await shown()).toBe(50)
+  await page.getByLabel('Search channels').click() // makes the page interactive, if it is not yet
   await page.getByLabel('Search channels').fill('ZURICH cafe')
   await expect.poll(shown).toBe(1)
   await channel('Café Zürich').check()

@@ -47,8 +47,12 @@ describe('files are added', () => {
   test('by dropping them anywhere on the page, which shows where they go', async () => {
     const note = page.getByText('Drop files here to add them')
     expect(await note.isVisible()).toBe(false)
-    await give('dragover', page.locator('main'), photo)
-    await note.waitFor()
+    await expect
+      .poll(async () => {
+        await give('dragover', page.locator('main'), photo) // the first may come before the page is interactive
+        return note.isVisible()
+      })
+      .toBe(true)
     await give('drop', page.locator('main'), photo)
     await page.getByRole('group', { name: 'Image 1' }).waitFor()
     expect(await note.isVisible()).toBe(false)
@@ -103,7 +107,7 @@ describe('files are added', () => {
 describe('an upload', () => {
   test('shows its progress, asks before the page is left, and keeps nothing when it is cancelled', async () => {
     const before = await storedFiles()
-    const restore = await slowUploads(page, 100_000)
+    const restore = await slowUploads(page, 20_000)
     await page.getByLabel('Add media').setInputFiles([image('slow.png', await largePhoto()), image('next.png')])
     const row = page.getByRole('listitem').filter({ hasText: 'slow.png' })
     await row.getByText(/^[1-9]\d? %$/).waitFor()

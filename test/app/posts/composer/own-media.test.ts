@@ -118,7 +118,7 @@ test('files that are dropped or pasted on the media of a channel are only for it
 
 test('an upload for one channel shows its progress there, is waited for, cancelled, and tried again', async () => {
   await begin()
-  const restore = await slowUploads(page, 100_000)
+  const restore = await slowUploads(page, 20_000)
   await add().setInputFiles(picked('slow.png', await largePhoto()))
   await group()
     .getByText(/^[1-9]\d? %$/)
@@ -180,7 +180,8 @@ test('a reload, another tab and a killed browser keep the file of one channel an
   await alt().fill('Before the reload')
   await page.reload() // right after the last key
   await expect.poll(() => alt().inputValue()).toBe('Before the reload')
-  await savedIn(page)
+  await expect.poll(member.copiedAlts).toEqual(['Before the reload'])
+  await page.waitForURL('**/posts/new?copy=*')
   const [own] = await member.copiedOverrides()
   expect(own).toEqual({ channelId: second, mediaIds: [expect.any(String)] })
 
@@ -206,6 +207,7 @@ test('a deselected channel keeps its file and its alt text in the copy', async (
   await page.getByRole('checkbox', { name: 'Second feed' }).uncheck()
   await savedIn(page)
   await page.reload()
+  await expect.poll(() => page.getByRole('checkbox', { name: 'Second feed' }).isChecked()).toBe(false)
   await page.getByRole('checkbox', { name: 'Second feed' }).check()
   await expect.poll(() => alt().inputValue()).toBe('Kept')
 })

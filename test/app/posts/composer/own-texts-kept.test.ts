@@ -30,6 +30,7 @@ test('a channel that is deselected keeps its text while the page is open and in 
   expect(await ownTextOf(page).count()).toBe(0)
   await savedIn(page)
   await page.reload()
+  await expect.poll(() => page.getByRole('checkbox', { name: 'Second feed' }).isChecked()).toBe(false)
   await page.getByRole('checkbox', { name: 'Second feed' }).check()
   await expect.poll(() => ownTextOf(page).inputValue()).toBe('Changed for the second')
 
@@ -47,8 +48,7 @@ test('a reload keeps the text of one channel, right after the last key', async (
   await page.reload()
 
   await expect.poll(() => ownTextOf(page).inputValue()).toBe('Half a sen')
-  await savedIn(page)
-  expect(await member.copiedOverrides()).toEqual([{ channelId: second, content: 'Half a sen' }])
+  await expect.poll(member.copiedOverrides).toEqual([{ channelId: second, content: 'Half a sen' }])
 })
 
 test('what is typed for one channel before the page is interactive is there afterwards, and is saved', async () => {

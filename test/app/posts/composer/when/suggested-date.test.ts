@@ -54,11 +54,10 @@ test('a draft keeps the date that somebody chose, in words or in the fields', as
   await page.getByText('Saturday, 1 March 2031, 09:15 UTC').waitFor()
 
   await page.getByLabel('Time').fill('10:15')
-  await page.getByRole('button', { name: 'Save draft' }).click()
-  await expect.poll(dateOf).toBe('2031-03-01T10:15:00.000Z')
+  await saveDraft()
+  expect(await dateOf()).toBe('2031-03-01T10:15:00.000Z')
   await page.getByLabel('Date').fill('')
   await page.getByLabel('Time').fill('')
-  await savedIn(page) // not before the page is done with the press before
   await page.getByRole('button', { name: 'Save draft' }).click()
   await expect.poll(dateOf).toBeNull()
 })
@@ -103,7 +102,8 @@ test('a page that stays open suggests a later time once the first has passed, an
     `${await page.getByLabel('Date').inputValue()}T${await page.getByLabel('Time').inputValue()}Z`
   const first = Date.parse(await shown())
   await page.clock.fastForward('03:00:00')
-  await expect.poll(async () => Date.parse(await shown())).toBe(first + 3 * 3_600_000)
+  const hoursLater = async () => (Date.parse(await shown()) - first) / 3_600_000
+  await expect.poll(async () => [3, 4].includes(await hoursLater())).toBe(true) // at ten to the hour, one more
   await suggestion().waitFor()
   await page.getByLabel('Time').fill('00:01') // none of the suggestions, which are whole hours
   const chosen = await shown()

@@ -32,6 +32,7 @@ describe('on Tuesday, 24 November 2026, 21:45', () => {
   })
 
   test('words fill Date and Time, and the page says in full what they mean', async () => {
+    await when().click() // makes the page interactive, if it is not yet
     await when().fill('fri 17:30')
     await page.getByText('Friday, 27 November 2026, 17:30 Europe/Berlin, UTC+01:00').waitFor()
     expect(await fields()).toEqual(['2026-11-27', '17:30'])
@@ -134,6 +135,7 @@ test('a tap on a button counts, too', async () => {
 
 test('after a press beside the field, it says what is wrong', async () => {
   await page.goto('/posts/new')
+  await when().click()
   await when().fill('morgen 9')
   await page.getByText('Tags', { exact: true }).click()
   await page.getByText("We don't understand this time.").waitFor()
