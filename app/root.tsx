@@ -35,9 +35,10 @@ export async function loader({ context: { api, member } }: LoaderFunctionArgs) {
   return json({ account: member && (await api.account.show()) })
 }
 
-// What is painted of a page that has come in part moves when the rest comes. Browsers that know `expect` wait for the
-// element of this id (https://html.spec.whatwg.org/multipage/links.html#link-type-expect).
+// A page that is painted in part moves when the rest arrives. Browsers that know `expect` wait for the element of this id
+// (https://html.spec.whatwg.org/multipage/links.html#link-type-expect).
 const WholePage = 'whole-page'
+const blockingRender = { blocking: 'render' } // React 18 has no type for it
 
 export function Layout({ children }: { children: ReactNode }) {
   const { nonce, requestId, now } = useContext(RequestContext)
@@ -49,7 +50,7 @@ export function Layout({ children }: { children: ReactNode }) {
         <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover" />
         <meta name="request-id" content={requestId} suppressHydrationWarning />
         <meta name="now" content={now} suppressHydrationWarning />
-        <link rel="expect" href={`#${WholePage}`} {...{ blocking: 'render' }} />
+        <link rel="expect" href={`#${WholePage}`} {...blockingRender} />
         <Meta />
         <Links />
       </head>

@@ -14,7 +14,7 @@ import { type Habits, Morning, type View } from './days.ts'
 import { Legend } from './legend.tsx'
 import { Agenda } from './list/agenda.tsx'
 import type { useMoves } from './moves/use-moves.ts'
-import { Settled } from './settled.tsx'
+import { Steady } from './steady.tsx'
 import { calendarStrings as strings } from './strings.tsx'
 import { useGrid } from './use-grid.ts'
 
@@ -31,7 +31,7 @@ type ShownDaysProps = {
   moves: ReturnType<typeof useMoves>
 }
 
-/** The days in the view, as a grid. The list is there until the grid is, and in its place without scripts. */
+/** The days in the view, as a grid. The list is there until the script of the grid is, and in its place without scripts. */
 export function ShownDays({ moves, ...shown }: ShownDaysProps) {
   const { channels: _, ...onGrid } = shown
   const { posts, freeTimes, view, date } = shown
@@ -56,10 +56,10 @@ export function ShownDays({ moves, ...shown }: ShownDaysProps) {
       </div>
     )
   return (
-    <Settled key={`${view} ${date}`}>
+    <Steady key={`${view} ${date}`}>
       <Grid {...onGrid} view={view} isDragging={isDragging} onMove={moves.move} onEmpty={write} />
       <Legend posts={posts} freeTimes={freeTimes} />
-    </Settled>
+    </Steady>
   )
 }
 

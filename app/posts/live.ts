@@ -9,12 +9,12 @@ export function useLivePosts(posts: LivePost[]): void {
   useRereading(() => posts.some((post) => isChanging(post, nowMs())))
 }
 
-function isChanging({ date, deliveries }: LivePost, nowMs: number): boolean {
+function isChanging({ date, deliveries }: LivePost, now: number): boolean {
   // If a channel published the post, the rest is sent at once, whatever the date of the post.
   const isAgain = deliveries.some(({ status }) => status === 'PUBLISHED')
   return deliveries.some(({ status, nextAttemptAt }) => {
     const dueAt = nextAttemptAt ?? (isAgain ? null : date)
-    if (status === 'PUBLISHING') return !nextAttemptAt || Date.parse(nextAttemptAt) <= nowMs
-    return status === 'SCHEDULED' && (dueAt === null ? isAgain : Date.parse(dueAt) <= nowMs)
+    if (status === 'PUBLISHING') return !nextAttemptAt || Date.parse(nextAttemptAt) <= now
+    return status === 'SCHEDULED' && (dueAt === null ? isAgain : Date.parse(dueAt) <= now)
   })
 }

@@ -44,7 +44,7 @@ export async function loader(args: LoaderFunctionArgs) {
   const [post, media, attempts, previews, channels, gone] = await Promise.all([
     reading,
     api.media.ofPost({ postId: id }),
-    // Not before the post: a page that shows it as published is not read again for an attempt that ends now.
+    // After the post: a page that shows a published post is not read again, and would keep an attempt that had not ended.
     reading.then(() => shown(api.posts.attempts({ id, limit: 100 }))),
     api.channels.previews(),
     allChannels(api),
@@ -185,7 +185,7 @@ async function scheduledAgain(api: Api, id: string, form: FormData): Promise<str
   return withQueueLeft(api, before, `/posts/${id}?said=schedule-again`)
 }
 
-// `type`: that of the post when its button was shown, which deletes a draft and unschedules all else.
+// `type`: of the post when the button was shown. The button deletes a draft and unschedules any other post.
 async function cancelled(api: Api, id: string, type: FormDataEntryValue | null) {
   const post = await api.posts.get({ id })
   if (type !== null && (type === 'draft') !== (post.type === 'draft')) return moved('cancel', post)

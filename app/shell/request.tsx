@@ -1,6 +1,6 @@
 import { createContext, useContext } from 'react'
 
-/** What only the server knows while it renders a document. In the browser all are empty: it hides nonces from scripts. */
+/** What only the server knows while it renders a document. In the browser all are empty. */
 export const RequestContext = createContext({ nonce: '', requestId: '', now: '' })
 
 let failedRequestId = '' // of the last response with a 5xx status in this tab

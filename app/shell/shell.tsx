@@ -191,7 +191,7 @@ function Navigation() {
               to={to}
               prefetch="intent"
               aria-current={pathname === to ? 'page' : under.test(pathname) ? 'true' : undefined}
-              className="flex flex-col items-center gap-0.5 px-3 py-2 text-xs font-medium text-muted hover:text-ink aria-[current]:text-accent-ink md:flex-row md:gap-3 md:rounded-lg md:text-sm md:hover:bg-sunken md:aria-[current]:bg-accent/10"
+              className="flex flex-col items-center gap-0.5 px-1 py-2 text-xs font-medium text-muted hover:text-ink aria-[current]:text-accent-ink md:flex-row md:gap-3 md:rounded-lg md:px-3 md:text-sm md:hover:bg-sunken md:aria-[current]:bg-accent/10"
             >
               <Icon aria-hidden className="size-5 md:size-4" />
               {name}

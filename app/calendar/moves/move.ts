@@ -11,8 +11,8 @@ import { calendarStrings } from '../strings.tsx'
 export type Before = { id: string; version: number; at: string; queueId: string | null }
 
 /**
- * A move that was made. `at`: where the post is now, an instant. `how`: `later` because the clocks skip the time that was
- * asked for, `back` by Undo, `same` without another time. `queueId`: the queue that it was in, and `isQueued`: whether it still is, or is again.
+ * The outcome of a move. `at`: where the post is now, an instant. `how`: `later` because the clocks skip the time that was
+ * asked for, `back` by Undo, `same` if nothing was changed. `queueId`: the queue that it was in, and `isQueued`: whether it still is, or is again.
  */
 export type Moved = {
   how: 'there' | 'later' | 'back' | 'same'

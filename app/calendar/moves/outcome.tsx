@@ -21,12 +21,13 @@ type LastMoveProps = { outcome: Outcome | null; queues: NamedQueue[]; habits: Ha
 /** What the last move did, with Undo, or why it was refused. */
 export function LastMove({ outcome, queues, habits }: LastMoveProps) {
   const zone = useZone()
+  const { key } = useLocation() // the same sentence is announced again after the next press
   if (!outcome) return null
   if ('refused' in outcome) return <Alert className="mb-5">{outcome.refused}</Alert>
   const { moved } = outcome
   const Box = moved.by === 'drag' ? Said : Notice
   return (
-    <Box key={`${moved.how} ${moved.at}`}>
+    <Box key={`${key} ${moved.how} ${moved.at}`}>
       {sentenceOf(moved, zone, habits)} {ofQueue(moved, queues)}
       {moved.before ? <Undo {...moved.before} /> : null}
     </Box>
@@ -61,7 +62,7 @@ function sentenceOf({ how, at }: Moved, zone: string, habits: Habits): string {
 }
 
 function ofQueue({ how, queueId, isQueued }: Moved, queues: NamedQueue[]): string {
-  if (queueId === null) return ''
+  if (queueId === null || how === 'same') return ''
   const name = nameOf(queues, queueId)
   if (how === 'back') return isQueued ? strings.queue.again(name) : strings.queue.noLonger(name)
   return isQueued ? '' : strings.queue.left(name)

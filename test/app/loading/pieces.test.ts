@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Page } from '@playwright/test'
 import { afterAll, expect, test } from 'vitest'
 import { connectFeed, inBrowser, signUp } from '../browser.ts'
-import { ShiftAtMost, shiftOf, watchShifts } from './shifts.ts'
+import { ShiftAtMost, shiftOf, untilDrawn, watchShifts } from './shifts.ts'
 
 const PieceBytes = 1000
 const PauseMs = 40 // longer than a frame, so that what has come is painted
@@ -41,7 +41,7 @@ test.each([390, 1280])('no page moves while its document comes in pieces, %i pix
   ]) {
     await page.goto(origin + path) // twice: its style sheet is there, so that nothing but the document is waited for
     await page.goto(origin + path)
-    await page.waitForLoadState('networkidle')
+    await untilDrawn(page)
     expect(page.url()).toBe(origin + path)
     const shift = await shiftOf(page)
     process.stdout.write(`${path} ${width}: ${shift.toFixed(4)}\n`)

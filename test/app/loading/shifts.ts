@@ -1,4 +1,5 @@
 import type { Page } from '@playwright/test'
+import { expect } from 'vitest'
 
 export const ShiftAtMost = 0.01 // Google calls 0.1 good
 
@@ -13,6 +14,15 @@ export async function watchShifts(where: Page): Promise<void> {
       for (const entry of list.getEntries()) watched.shift! += (entry as PerformanceEntry & { value: number }).value
     }
     new PerformanceObserver(add).observe({ type: 'layout-shift', buffered: true })
+  })
+}
+
+/** Resolves once nothing more loads, and the calendar, if the page has one, is shown and was painted some times. */
+export async function untilDrawn(where: Page): Promise<void> {
+  await where.waitForLoadState('networkidle')
+  await expect.poll(() => where.locator('main .calendar-waits, main .invisible').count()).toBe(0)
+  await where.evaluate(async () => {
+    for (let i = 0; i < 5; i++) await new Promise(requestAnimationFrame)
   })
 }
 

@@ -5,7 +5,7 @@ import { organisations } from '../../../db/schema/accounts.ts'
 import { installation } from '../../../db/schema/installation.ts'
 import { fillOrganisation } from '../../postgres/many-posts.ts'
 import { type BrowserSite, browserSite, signUp, withChromium } from '../browser.ts'
-import { ShiftAtMost, shiftOf, watchShifts } from './shifts.ts'
+import { ShiftAtMost, shiftOf, untilDrawn, watchShifts } from './shifts.ts'
 
 const Posts = 5000
 const AnswerMs = 100
@@ -50,7 +50,7 @@ test.each([390, 1280])(
       [member, '/settings/activity'],
     ] as const) {
       await who.goto(path)
-      await who.waitForLoadState('networkidle')
+      await untilDrawn(who)
       const shift = await shiftOf(who)
       process.stdout.write(`${path} ${width}: ${shift.toFixed(4)}\n`)
       expect(`${path}: ${shift <= ShiftAtMost}`).toBe(`${path}: true`)
@@ -74,7 +74,7 @@ test('the page of the composer has its width before the form is there', async ()
 })
 
 // The median is printed, for a machine that does nothing else. Other tests run beside this one: ten times the goal is asserted.
-test(`each page of ${Posts} posts is answered within ${AnswerMs} ms`, async () => {
+test(`each page of ${Posts} posts is measured, and none takes ten times ${AnswerMs} ms`, async () => {
   await page.goto('/?status=ALL')
   const post = await page.locator('main li a[href^="/posts/"]').first().getAttribute('href')
   const lists = ['/', '/?status=ALL', '/?status=DRAFT', '/posts/find?words=post', '/calendar', '/calendar?view=week']

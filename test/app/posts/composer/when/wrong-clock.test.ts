@@ -2,7 +2,7 @@ import { DateTime } from 'luxon'
 import { expect, test } from 'vitest'
 import { nextHour } from '../../../../../app/ui/time/time-zone.ts'
 import { type BrowserSite, inBrowser } from '../../../browser.ts'
-import { aMember } from '../../../member.ts'
+import { aMember, textOf } from '../../../member.ts'
 
 const HoursOff = 30
 
@@ -14,7 +14,8 @@ inBrowser((site) => {
 test.each([HoursOff, -HoursOff])(
   'a browser whose clock is %i hours off suggests, reads and sends the right times',
   async (hours) => {
-    const { page } = await aMember(here)
+    const member = await aMember(here)
+    const { page } = member
     await page.clock.install({ time: Date.now() + hours * 3_600_000 })
     await page.goto('/posts/new')
     const fields = async () => ({
@@ -31,6 +32,11 @@ test.each([HoursOff, -HoursOff])(
       .poll(fields)
       .toEqual({ date: expect.toSatisfy((date) => [day, tomorrow()].includes(date)), time: '09:00' })
     expect(await page.getByText('in the past').count()).toBe(0)
+    await textOf(page).fill('By the right clock')
+    await page.getByRole('button', { name: 'Schedule' }).click()
+    await page.getByText('The post is scheduled.').waitFor()
+    const post = await member.readPost(new URL(page.url()).pathname.split('/').at(-1)!)
+    expect([`${day}T09:00:00.000Z`, `${tomorrow()}T09:00:00.000Z`]).toContain(post.date)
   },
 )
 
@@ -40,10 +46,14 @@ function hourBefore({ date, time }: { date: string; time: string }) {
   return { date: before.toISODate(), time: before.toFormat('HH:mm') }
 }
 
-test('with a clock that is fast, an empty time of tomorrow in the calendar opens the composer', async () => {
+test('with a clock that is three days fast, the calendar shows the right day and opens the composer for a later one', async () => {
   const { page } = await aMember(here)
   await page.clock.install({ time: Date.now() + 3 * 24 * 3_600_000 })
   const day = DateTime.utc().plus({ days: 2 }).toISODate()
+  await page.goto('/calendar?view=week')
+  const today = () => page.locator('[role=columnheader][aria-current=date]').getAttribute('data-date')
+  const before = DateTime.utc().toISODate()
+  expect([before, DateTime.utc().toISODate()]).toContain(await today())
   await page.goto(`/calendar?view=month&date=${day}`)
   await page.locator(`[role=cell][data-date="${day}"], [role=gridcell][data-date="${day}"]`).click()
   await page.waitForURL(`**/posts/new?at=${day}T09:00`)
