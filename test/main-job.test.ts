@@ -49,7 +49,7 @@ test('a person signs up, connects a feed, makes a key, and an app’s post with 
   const channelId = channels.data[0].id
   const body = {
     type: 'schedule',
-    date: new Date(Date.now() + 4000).toISOString(),
+    date: new Date(Date.now() + 20_000).toISOString(),
     content: 'The engine weaves algebraical patterns.',
     channelIds: [channelId],
   }
@@ -60,7 +60,7 @@ test('a person signs up, connects a feed, makes a key, and an app’s post with 
   await page.goto('/')
   await page.getByRole('link', { name: body.content }).click()
   await page.getByRole('status').getByText('Scheduled').waitFor()
-  await page.getByRole('status').getByText('Published').waitFor()
+  await page.getByRole('status').getByText('Published').waitFor({ timeout: 60_000 })
   expect(page.url()).toBe(`${appUrl}/posts/${post.id}`)
   await page.getByRole('link', { name: 'View post' }).click()
   await page.getByRole('article').getByText(body.content).waitFor()
@@ -70,4 +70,4 @@ test('a person signs up, connects a feed, makes a key, and an app’s post with 
   expect(await atom.text()).toContain(body.content)
   const json = await fetch(`${appUrl}/feeds/${channelId}/feed.json`).then((answer) => answer.json())
   expect(json.items[0].content_text).toBe(body.content)
-}, 60_000)
+})

@@ -61,7 +61,8 @@ test('a server that is killed while we run is started again', async () => {
   const pidFile = join(kept.folder ?? join(env.dataDir, 'postgres'), 'postmaster.pid')
   process.kill(Number((await readFile(pidFile, 'utf8')).split('\n')[0]), 'SIGKILL')
 
-  await expect.poll(() => run(installation.databaseUrl, 'select 1 as n').catch(() => null)).toEqual([{ n: 1 }])
+  const answer = () => run(installation.databaseUrl, 'select 1 as n').catch(() => null)
+  await expect.poll(answer, { timeout: 100_000 }).toEqual([{ n: 1 }])
 
   expect(await run(installation.databaseUrl, 'select pg_postmaster_start_time()::text as t')).not.toEqual([before])
 })

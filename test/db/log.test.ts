@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { text } from 'node:stream/consumers'
 import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { withoutParameters } from '../../db/log.ts'
 import { testDatabase } from '../postgres/database.ts'
+import { until } from '../processes.ts'
 
 test('a failed query is logged without its parameters', async () => {
   const { db, end } = await testDatabase()
@@ -29,12 +29,11 @@ test('lines that a slow reader does not read are dropped and counted; the proces
     }
     process.stderr.write('is at its end, with ' + droppedLines() + ' dropped\\n')
     process.stdin.resume() // until it is told to end
-    await once(process.stdin, 'end')
-    await sleep(500)`)
+    await once(process.stdin, 'end')`)
   const said = await more()
   const dropped = Number(/with (\d+) dropped/.exec(said)?.[1])
   expect(dropped).toBeGreaterThan(10_000) // 20 MB, of which 4 MB wait
-  const lines = await output()
+  const lines = await output('log lines were dropped')
   expect(lines.filter(({ msg }) => msg === 'one of many')).toHaveLength(20_000 - dropped)
   expect(lines.filter(({ msg }) => msg === 'log lines were dropped')).toMatchObject([
     { level: 40, dropped, reason: 'the reader is too slow' },
@@ -56,7 +55,7 @@ test('a reader that never reads does not keep a process from ending', async () =
 })
 
 /** A process that logs. `more` is what it prints first on standard error; `output` reads its log to the end, and lets
- * it end. */
+ * it end once `last` is in it. */
 function program(body: string) {
   const script = `
     import { once } from 'node:events'
@@ -66,9 +65,14 @@ function program(body: string) {
     ${body}`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'pipe' })
   const exit = once(child, 'exit').then(([code]) => code as number)
-  const output = async () => {
+  const output = async (last = '') => {
+    const isRead = once(child.stdout, 'end')
+    let written = ''
+    child.stdout.setEncoding('utf8').on('data', (chunk) => (written += chunk))
+    await until(() => written.includes(last))
     child.stdin.end()
-    const lines = (await text(child.stdout)).trim().split('\n')
+    await isRead
+    const lines = written.trim().split('\n')
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
   }
   return { exit, output, more: async () => String((await once(child.stderr, 'data'))[0]) }

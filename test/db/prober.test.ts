@@ -6,7 +6,7 @@ import { testDatabase } from '../postgres/database.ts'
 import { until } from '../processes.ts'
 import { aDoor } from '../stand-ins/door.ts'
 
-const times = { everyMs: 50, answerMs: 300, replaceMs: 500, stuckMs: 1000 }
+const times = { everyMs: 50, answerMs: 1500, replaceMs: 2500, stuckMs: 4000 }
 
 let database: Awaited<ReturnType<typeof testDatabase>>
 let way: Awaited<ReturnType<typeof aDoor>>
@@ -54,11 +54,19 @@ test('a database that answers no connection is reported as silent, and no pool c
   way.silence()
   const hangs = pool.db.execute(sql`select 1`).catch(() => {})
   await until(() => prober.answers() === 'silent')
-  await expect(prober.ask((db) => db.execute(sql`select 1`))).rejects.toThrow('did not answer within 300 ms')
+  await expect(prober.ask((db) => db.execute(sql`select 1`))).rejects.toThrow('did not answer within 1500 ms')
   await until(() => pool.stuckForMs() > 2 * times.stuckMs)
   expect(onStuck).not.toHaveBeenCalled()
   await way.shut()
   await hangs
+})
+
+test('a question that its connection does not carry fails, and the next one is asked on a new connection', async () => {
+  const ask = () => prober.ask((db) => db.execute(sql`select 1`))
+  await ask()
+  way.deafen()
+  await expect(ask()).rejects.toThrow('did not answer within 1500 ms')
+  await expect(ask()).resolves.toHaveLength(1)
 })
 
 test('a database that refuses connections is reported as unreachable, and answers again once it is back', async () => {
@@ -79,8 +87,8 @@ test('a query that takes too long is ended, and the database still counts as ans
 
 test('slow statements, also one after another, make neither the database silent nor the pool stuck', async () => {
   const slow = pool.db.transaction(async (tx) => {
-    for (let i = 0; i < 8; i++) {
-      await tx.execute(sql`select pg_sleep(0.3)`)
+    for (let i = 0; i < 6; i++) {
+      await tx.execute(sql`select pg_sleep(1.5)`)
       expect(prober.answers()).toBe('yes')
     }
   })

@@ -39,7 +39,7 @@ async function publishes(context: TestContext, stdout: Stdout): Promise<void> {
   const w = await ownWorld(context)
   const web = await startWeb(w.site, stdout)
   context.onTestFinished(async () => void (await web.stop()))
-  const worker = await w.worker({ stdout, env: { WORKER_PORT: String(await freePort()) } })
+  const worker = await w.worker({ stdout, timesFactor: 1, env: { WORKER_PORT: String(await freePort()) } })
   const statusOf = async (url: string) => (await fetch(url)).status
   for (let i = 0; i < 5; i++) {
     const { id } = await w.delivery('blind')

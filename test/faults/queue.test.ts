@@ -53,7 +53,7 @@ test('a worker whose queue hangs goes on under a new owner id, in the same proce
 }, 240_000)
 
 test('a worker that loses all its connections goes on under a new owner id, in the same process, again and again', async () => {
-  const worker = await w.worker()
+  const worker = await w.worker({ timesFactor: 1 })
   let code: number | null | undefined
   void worker.ended.then((exit) => (code = exit))
   for (let round = 1; round <= 5; round++) {

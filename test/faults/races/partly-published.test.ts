@@ -100,4 +100,4 @@ test('changed in 1,000 races with retry and claim: each channel gets the one tex
     expect(channelIds.map(sentOn)).toEqual([[], [shown[1]], [shown[2]]])
   }
   expect((await w.db.transaction(checkInvariants)).filter(({ broken }) => broken > 0)).toEqual([])
-})
+}, 400_000)

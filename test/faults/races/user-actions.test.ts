@@ -45,7 +45,7 @@ test('cancelled in 500 races with the claim: 204 means never sent, 409 means sen
     if (!isCancelled) expect(answers[i]).toMatch(/^post_already_publish(ing|ed)$/)
     expect([states[i], sentFor(id)]).toEqual(isCancelled ? ['cancelled', []] : ['published', [`old ${i}`]])
   }
-})
+}, 400_000)
 
 test('edited in 500 races with the claim: the one text that the answer promised goes out, once', async () => {
   const { answers, states, ids } = await race(500, (id, i) => w.api.posts.update({ id, content: `new ${i}` }))
@@ -57,4 +57,4 @@ test('edited in 500 races with the claim: the one text that the answer promised 
     if (answers[i] !== 'done') expect(answers[i]).toMatch(/^post_already_publish(ing|ed)$/)
     expect([states[i], sentFor(id)]).toEqual(['published', [`${answers[i] === 'done' ? 'new' : 'old'} ${i}`]])
   }
-})
+}, 400_000)

@@ -143,6 +143,7 @@ test('a running send ends before a disconnect ends its token', async (context) =
   await disconnect(id)
   await until(() => server.revoked.length > 0)
   expect(await deliveryOf(w.db, delivery)).toMatchObject({ state: 'published', evidence: 'found' })
+  await untilNoneIsLeft()
 })
 
 test('a reconnect ends only the former token', async (context) => {

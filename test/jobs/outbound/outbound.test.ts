@@ -132,7 +132,7 @@ test.each<[string, OutboundFault, (socket: Socket) => unknown]>([
     createServer((socket) => void socket.on('error', () => {}).once('data', () => answer(socket))),
   )
 
-  const error = await failure(outbound().post(origin, { json: {}, timeoutMs: kind === 'timeout' ? 500 : 15_000 }))
+  const error = await failure(outbound().post(origin, { json: {}, timeoutMs: kind === 'timeout' ? 3000 : 15_000 }))
 
   expect(error).toMatchObject({ kind, sent: true })
   expect(connections).toHaveLength(1)
@@ -146,7 +146,7 @@ test('a TLS connection is dropped at its time limit like any other', async () =>
   })
   const { port, connections } = await listening(server)
 
-  const call = outbound().post(`https://127.0.0.1:${port}/`, { body: 'x', timeoutMs: 700 })
+  const call = outbound().post(`https://127.0.0.1:${port}/`, { body: 'x', timeoutMs: 3000 })
 
   expect(await failure(call)).toMatchObject({ kind: 'timeout', sent: true })
   await until(() => expect(connections[0]?.destroyed).toBe(true))

@@ -61,7 +61,8 @@ test('a worker that joins keeps every network within its cap', async () => {
   await until(() => w.fake.posts.length > 0)
   await w.worker(way)
   await until(async () => {
-    ids.push(...(await due('readable', 4, 5)))
+    const waiting = (await statesOf(w.db, ids)).filter((state) => state !== 'published')
+    if (waiting.length < 40) ids.push(...(await due('readable', 4, 5)))
     return (await ownersOf(ids)) === 3
   })
   await untilPublished(w.db, ids)

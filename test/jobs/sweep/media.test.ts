@@ -62,8 +62,9 @@ async function aMedia(days: number, shared?: Made): Promise<Made> {
 
 /** Sweeps at each hour of a day: each hour handles a sixteenth of the stored files. */
 async function sweepAll() {
+  const begun = Date.now()
   for (let hour = 0; hour < 16; hour++) {
-    const now = () => new Date(Date.now() + hour * 3600 * 1000)
+    const now = () => new Date(begun + hour * 3600 * 1000)
     await sweepMedia({ db: database.db, files, log, now }, new AbortController().signal)
   }
 }

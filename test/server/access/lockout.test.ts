@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { throttles } from '../../../db/schema/api.ts'
 import { aBrowser } from '../browser.ts'
+import { holdDelays } from '../house.ts'
 import { type Beside, openBeside, openWeb, type Web } from '../web.ts'
 
 // Somebody tries passwords for as long as they like; the owner of the account signs in all the same.
@@ -67,10 +68,6 @@ function laterTries(ms: number): number {
 
 const rowsNow = () => w.db.execute(sql`select ctid::text, xmin::text, key, points, expire from throttles order by key`)
 
-/** Keep the delays that have begun from ending while a test looks. */
-const holdDelays = () =>
-  w.db.execute(sql`update throttles set expire = now() + interval '40 seconds' where key like 'delay%'`)
-
 /** Let `seconds` pass for all that is counted. */
 const pass = (seconds: number) =>
   w.db.execute(sql`update throttles set expire = expire - ${seconds} * interval '1 second'`)
@@ -100,13 +97,13 @@ describe('while somebody goes on', () => {
     const person = { name: 'Eve', email: 'eve@example.org', password, organisation: 'Evil' }
     expect((await eve.post('/signup', person)).status).toBe(302)
     await wrongOf(Array.from({ length: OwnTries }, () => tryOn(eve, 'a wrong guess')))
-    await holdDelays()
+    await holdDelays(w.db)
     expect((await tryOn(eve, password)).status).toBe(429)
   })
 
   test('a device has 5 tries as well, and then its own delay', async () => {
     expect(await wrongOf(Array.from({ length: OwnTries }, () => tryOn(home, 'mistyped')))).toBe(OwnTries)
-    await holdDelays()
+    await holdDelays(w.db)
     expect((await tryOn(home, 'mistyped')).status).toBe(429)
     await wrongOf(burst(20, () => '192.0.2.71'))
     await w.db.execute(sql`update throttles set expire = now() where key like 'delay:sign-in:device%'`)
@@ -117,7 +114,7 @@ describe('while somebody goes on', () => {
 describe('an address', () => {
   test('has its own 5 tries on an account, and then waits for the account', async () => {
     expect(await wrongOf(Array.from({ length: OwnTries }, () => tryFrom('192.0.2.1')))).toBe(OwnTries)
-    await holdDelays()
+    await holdDelays(w.db)
     expect((await tryFrom('192.0.2.1', password)).status).toBe(429)
     expect((await tryFrom('192.0.2.1', password, { as: 'somebody@example.org' })).status).toBe(401)
     expect((await tryFrom('192.0.2.2')).status).toBe(401)
@@ -129,7 +126,7 @@ describe('an address', () => {
       (i: number) => ['203.0.113.9', '::ffff:203.0.113.9', '::ffff:cb00:7109', '203.0.113.9:4711'][i % 4]!,
     ]) {
       expect(await wrongOf(Array.from({ length: OwnTries }, (_, i) => tryFrom(same(i))))).toBe(OwnTries)
-      await holdDelays()
+      await holdDelays(w.db)
       expect(await wrongOf(Array.from({ length: 8 }, (_, i) => tryFrom(same(i))))).toBe(0)
     }
     expect((await tryFrom('2001:db8:0:2::1')).status).toBe(401) // the next network
@@ -165,7 +162,7 @@ describe('the delay of an account', () => {
       await w.db.execute(sql`update throttles set expire = now() where key like 'delay%'`)
     }
     expect((await tryFrom('192.0.2.5')).status).toBe(401)
-    await holdDelays()
+    await holdDelays(w.db)
     const before = await rowsNow()
     expect(await wrongOf(Array.from({ length: 20 }, () => tryFrom('192.0.2.5')))).toBe(0)
     expect(await rowsNow()).toEqual(before)

@@ -96,7 +96,7 @@ describe('a channel', () => {
     }
     const { id: sending, channelId } = await one({ dueAt: soon() })
     const later = await another(channelId, soon(Hour))
-    await w.worker()
+    await w.worker({ timesFactor: 1 })
     await until(() => w.fake.received.length === 1)
     await api.channels.disconnect({ id: channelId, unsent: 'cancel' })
     expect(await Promise.all([sending, later].map(stateOf))).toEqual(['sending', 'cancelled'])

@@ -33,7 +33,7 @@ describe('a multipart body', () => {
     const local = localFiles(dataDir)
     const files = { ...local, temporary: () => place ?? local.temporary() }
     const server = createServer(async (req, res) => {
-      const outcome = await receiveFile(files, req, { pauseMs: 400, wholeMs: 4000 }).then(
+      const outcome = await receiveFile(files, req, { pauseMs: 2000, wholeMs: 6000 }).then(
         async (file) => {
           await file[Symbol.asyncDispose]()
           return 'taken'

@@ -10,7 +10,7 @@ export const everyHour = [1, 2, 3, 4, 5, 6, 7].flatMap((weekday) =>
 
 /** A new queue of the API's organisation, with a time each hour unless `wanted` says otherwise. */
 export async function aQueue(w: WithChannel, wanted: object = {}) {
-  const json = { name: 'Main', timeZone: 'Europe/Berlin', times: everyHour, channelIds: [w.channelId], ...wanted }
+  const json = { name: 'Main', timeZone: 'UTC', times: everyHour, channelIds: [w.channelId], ...wanted }
   const answer = await w.call('POST', '/queues', { json })
   expect(answer.status, answer.text).toBe(201)
   return answer.json

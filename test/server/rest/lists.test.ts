@@ -21,7 +21,9 @@ async function house(): Promise<House> {
   return { key, organisationId, channelId: await w.channel(organisationId) }
 }
 
-const at = (hours: number) => new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + hours * 3_600_000).toISOString()
+const Hour = 3_600_000
+const base = Math.floor(Date.now() / Hour) * Hour + 2 * Hour
+const at = (hours: number) => new Date(base + hours * Hour).toISOString()
 
 async function post({ key, channelId }: House, content: string, date: string | null, type = 'schedule') {
   const json = { type, content, channelIds: [channelId], ...(date ? { date } : {}) }

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { variablesWith } from '../../../db/env.ts'
 
 const Root = resolve(import.meta.dirname, '../../..')
+const slow = { timeout: 100_000 } // initdb and the start of all processes
 const starts: Started[] = []
 let dataDir: string
 
@@ -24,13 +25,13 @@ afterEach(async () => {
 
 test('one command opens the site, and SIGTERM ends worker, web and database in this order, with 0', async () => {
   const { log, kill } = await start({ DATABSE_URL: 'postgres://ignored@db.example/punctual' })
+  await expect.poll(log, slow).toContain('"worker runs"') // may come last, and a worker that never ran says no end
   const { version } = JSON.parse(readFileSync(join(Root, 'package.json'), 'utf8'))
   for (const name of ['start', 'web', 'worker'])
     expect(firstLineOf(log(), name)).toMatchObject({ msg: `${name} starts`, version })
   expect(log()).toContain('"DATABSE_URL is not a setting of Punctual: did you mean DATABASE_URL?"')
   const url = log().match(/^Punctual is at (.*)$/m)?.[1]
   expect((await fetch(`${url}/readyz`)).status).toBe(200)
-  await expect.poll(log).toContain('"worker runs"') // the site may open first, and a worker that never ran says no end
 
   expect(await kill('SIGTERM')).toBe(0)
   await expect.poll(log).toContain('"web drains"') // the last lines may be read after the exit
@@ -93,7 +94,7 @@ function firstLineOf(log: string, name: string): unknown {
 
 async function start(changes: Record<string, string> = {}): Promise<Started> {
   const started = begin(changes)
-  await expect.poll(started.log).toContain('Punctual is at')
+  await expect.poll(started.log, slow).toContain('Punctual is at')
   return started
 }
 
