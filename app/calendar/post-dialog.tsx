@@ -3,6 +3,7 @@ import { ListOrdered, X } from 'lucide-react'
 import { type SyntheticEvent, useLayoutEffect, useRef, useState } from 'react'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import type { Post } from '../../jobs/ledger/post-view.ts'
+import { textOf } from '../../jobs/networks/text-length.ts'
 import { Status } from '../posts/status.tsx'
 import { type NamedQueue, nameOf } from '../queues/names.ts'
 import { useZone } from '../shell/account.ts'
@@ -37,7 +38,7 @@ export function PostDialog({ post, channels, queues, refused }: PostDialogProps)
         </ButtonLink>
       </div>
       <p dir="auto" className="mt-2 line-clamp-6 whitespace-pre-wrap break-words">
-        {post.content.trim() || strings.noText}
+        {textOf(post) || strings.noText}
       </p>
       <p className="mt-3 flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-muted">
         <Status of={post.status} />

@@ -1,6 +1,7 @@
 import { Link, useLoaderData } from '@remix-run/react'
 import type { Channel } from '../../jobs/ledger/channel-view.ts'
 import type { Delivery, Post } from '../../jobs/ledger/post-view.ts'
+import { textOf } from '../../jobs/networks/text-length.ts'
 import { ChannelMark, NetworkMark } from '../channels/channel-mark.tsx'
 import { type NamedQueue, nameOf } from '../queues/names.ts'
 import { Instant } from '../shell/instant.tsx'
@@ -28,7 +29,7 @@ export function PostRow({ post, channels, form }: { post: Post; channels: Channe
           dir="auto"
           className="line-clamp-2 break-words font-medium after:absolute after:inset-0"
         >
-          {post.content.trim() || strings.noText}
+          {textOf(post) || strings.noText}
         </Link>
         <OfQueue id={post.queueId} />
         <Tags tags={post.tags} />

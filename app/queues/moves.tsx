@@ -1,3 +1,4 @@
+import { textOf } from '../../jobs/networks/text-length.ts'
 import { Instant } from '../shell/instant.tsx'
 import { PostForm } from '../shell/post-form.tsx'
 import { Submit } from '../ui/forms/button.tsx'
@@ -9,13 +10,13 @@ const strings = queueStrings.moves
 
 /** After a change of the weekly times: which posts would move, and where. Nothing moves before the button is pressed. */
 export function Moves({ moves, waiting }: { moves: Move[]; waiting: Waiting[] }) {
-  const textOf = (postId: string) => waiting.find(({ id }) => id === postId)?.content.trim()
+  const texts = new Map(waiting.map((post) => [post.id, textOf(post)]))
   return (
     <Card title={strings.title} lead={strings.lead}>
       <ul className="divide-y divide-line text-sm">
         {moves.map(({ postId, from, date }) => (
           <li key={postId} className="py-2">
-            <p className="truncate font-medium">{textOf(postId) || queueStrings.waiting.noText}</p>
+            <p className="truncate font-medium">{texts.get(postId) || queueStrings.waiting.noText}</p>
             <p className="text-muted">{strings.fromTo(<Instant at={from} />, <Instant at={date} />)}</p>
           </li>
         ))}

@@ -1,7 +1,7 @@
 import { Link, useSubmit } from '@remix-run/react'
 import { ChevronDown, ChevronUp, GripVertical } from 'lucide-react'
 import { type DragEvent, useEffect, useRef, useState } from 'react'
-import { beginningOf } from '../../jobs/networks/text-length.ts'
+import { beginningOf, textOf } from '../../jobs/networks/text-length.ts'
 import { Instant } from '../shell/instant.tsx'
 import { useMay } from '../shell/permissions.ts'
 import { PostForm } from '../shell/post-form.tsx'
@@ -59,14 +59,14 @@ function Post({ post }: { post: Waiting }) {
     <div className="min-w-0 flex-1 sm:flex sm:gap-4">
       <p className="shrink-0 text-sm text-muted sm:w-44">{post.date ? <Instant at={post.date} /> : null}</p>
       <Link to={`/posts/${post.id}`} draggable={false} className="line-clamp-2 break-words font-medium">
-        {textOf(post)}
+        {nameOf(post)}
       </Link>
     </div>
   )
 }
 
-function textOf({ content }: Waiting): string {
-  return content.trim() || strings.noText
+function nameOf(post: Waiting): string {
+  return textOf(post) || strings.noText
 }
 
 type ArrowsProps = { posts: Waiting[]; place: number; onMove: (moved: Moved) => void }
@@ -99,7 +99,7 @@ function Arrow({ by, post, neighbour, onMove }: ArrowProps) {
       type="submit"
       name="order"
       value={order.join(',')}
-      aria-label={strings[by](beginningOf(textOf(post), 80))}
+      aria-label={strings[by](beginningOf(nameOf(post), 80))}
       data-move={`${by} ${post.id}`}
       onClick={() => onMove({ id: post.id, by })}
       className="grid size-8 place-items-center rounded-lg text-muted hover:bg-sunken hover:text-ink"

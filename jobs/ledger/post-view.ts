@@ -117,6 +117,16 @@ export function postViewIn({ deliveries, media }: { deliveries: SQL; media: SQL 
 ) v`
 }
 
+/**
+ * SQL: the text that names a post `p`: the one for all channels, else the first one for a channel, else ''. Like `textOf`
+ * (jobs/networks/text-length.ts) of what `showPost` shows, but not trimmed.
+ */
+export const anyText = sql`case when p.content ~ '\\S' then p.content else coalesce((
+  select d.content from deliveries d
+  where d.post_id = p.id and d.organisation_id = p.organisation_id and d.content ~ '\\S'
+    and (d.state <> 'cancelled' or p.told = 'CANCELLED')
+  order by d.position, d.id limit 1), '') end`
+
 /** SQL: the post `p` is in its queue. Any change of its date takes it out (db/schema/posts.ts). */
 export const isQueued = sql`(p.queue_id is not null and p.queue_date = p.date)`
 

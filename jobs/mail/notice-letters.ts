@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '../../db/client.ts'
 import { shownError } from '../delivery-errors.ts'
+import { anyText } from '../ledger/post-view.ts'
 import type { Letter } from './layout.ts'
 import { timeIn } from './letters.ts'
 import type { ClaimedMail } from './outbox.ts'
@@ -25,7 +26,7 @@ const ExcerptLength = 80
 /** Posts that failed or need a decision, the latest first. */
 export async function postLetter(tx: Tx, mail: ClaimedMail, reader: Reader, appUrl: string): Promise<Letter | null> {
   const rows = await tx.execute<{ id: string; text: string; status: string; error: string | null; n: number }>(sql`
-    select p.id, left(p.content, 200) as text, p.told as status, count(*) over ()::int as n, (
+    select p.id, left(${anyText}, 200) as text, p.told as status, count(*) over ()::int as n, (
       select ${shownError(sql`d.error`)} ->> 'message' from deliveries d
       where d.post_id = p.id and d.state in ('failed', 'needs_review') and d.error is not null order by d.position limit 1
     ) as error

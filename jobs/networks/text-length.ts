@@ -44,6 +44,14 @@ function countUnits(rule: TextRule, text: string): number {
   return Array.from(units).length
 }
 
+type Texts = { content: string; overrides: { content?: string | undefined }[] }
+
+/** The text that names a post: the one for all channels, else the first one for a channel. Trimmed; empty if it has none. */
+export function textOf({ content, overrides }: Texts): string {
+  const texts = [content, ...overrides.map((own) => own.content ?? '')]
+  return texts.map((text) => text.trim()).find((text) => text !== '') ?? ''
+}
+
 /** The first `most` UTF-16 code units of `text`, or one less if that would cut a character in two. */
 export function beginningOf(text: string, most: number): string {
   return text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '')

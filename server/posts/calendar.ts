@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Tx } from '../../db/client.ts'
 import type { WeeklyTime } from '../../db/schema/queues.ts'
-import { iso, isQueued, type Post, type PostStatus, postStatuses } from '../../jobs/ledger/post-view.ts'
+import { anyText, iso, isQueued, type Post, type PostStatus, postStatuses } from '../../jobs/ledger/post-view.ts'
 import { takesTime } from '../../jobs/queues/queue.ts'
 import { timesWithin } from '../../jobs/queues/weekly-times.ts'
 import { needs, router } from '../access/trpc.ts'
@@ -41,7 +41,7 @@ const MoveTo = z.strictObject({
   ifVersions: z.array(z.number().int()).optional(),
 })
 
-/** A post in the calendar. `text` is the beginning of its content: at most 80 characters. */
+/** A post in the calendar. `text` is the beginning of its text: at most 80 characters. */
 export type CalendarPost = {
   id: string
   date: string
@@ -103,8 +103,8 @@ async function postsInRange(db: Tx, who: Viewer, range: Range): Promise<{ posts:
   return { posts, hasMore: rows.length > PostsAtMost }
 }
 
-const beginning = sql`case when length(p.content) > ${sql.raw(String(TextLength))}
-  then left(p.content, ${sql.raw(String(TextLength - 1))}) || '…' else p.content end`
+const beginning = sql`(select case when length(t.text) > ${sql.raw(String(TextLength))}
+  then left(t.text, ${sql.raw(String(TextLength - 1))}) || '…' else t.text end from (select ${anyText} as text) t)`
 
 // An index gives the range of each status. A post that is being sent has the status from before in its row.
 function piecesOf(who: Viewer, { from, to, status: statuses, channelId, tag }: Range): SQL {

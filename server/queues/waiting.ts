@@ -9,7 +9,7 @@ import { Failure } from '../errors.ts'
 const ShownAtMost = 200
 
 /** Posts that wait in a queue, in their order. */
-export type Waiting = Pick<Post, 'id' | 'content' | 'date' | 'channelIds' | 'mediaIds' | 'status'>
+export type Waiting = Pick<Post, 'id' | 'content' | 'date' | 'channelIds' | 'mediaIds' | 'overrides' | 'status'>
 
 /** The first posts that wait in a queue, of those that `who` may see; for a paused queue its drafts. Throws `not_found`. */
 export async function waitingIn(tx: Tx, who: Viewer, id: string): Promise<Waiting[]> {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { eq, sql } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { accounts, memberships, type Role } from '../../../db/schema/accounts.ts'
 import { channels } from '../../../db/schema/channels.ts'
+import { deliveries } from '../../../db/schema/ledger.ts'
 import { mails, notices } from '../../../db/schema/mail.ts'
 import { createAccount } from '../../../server/accounts/account.ts'
 import { aChannel, someDeliveries } from '../../builders.ts'
@@ -128,6 +129,18 @@ test('a post that needs review is mailed too, and a published post writes no not
   const [mail] = await untilSent(1)
   expect(mail!.body).toContain('* late\n  It needs your decision.')
   expect(mail!.body).not.toContain('fine')
+})
+
+test('a post without a text for all is named by the text of its channel', async () => {
+  const ids = await posts({ text: '' })
+  await t.w.db.update(deliveries).set({ content: 'is refused' }).where(inArray(deliveries.id, ids))
+  await worker()
+  await untilNoted(1)
+
+  await passTime()
+
+  const [mail] = await untilSent(1)
+  expect(mail!.body).toContain('* is refused\n  It was not published.')
 })
 
 test('a member without a verified address, who wants no mails, or who has left gets none', async () => {

@@ -87,6 +87,20 @@ test('a post with a long text has its beginning only, and whole characters', asy
   expect(posts[0]!.text).toBe(`${'🐎'.repeat(79)}…`)
 })
 
+test('a post without a text for all has the first text of a channel where it is not cancelled', async () => {
+  const { organisationId } = await anOrganisation(w.db)
+  const ids = await Promise.all([1, 2, 3].map(() => w.channel(organisationId)))
+  const who = apiAs(w.installation, { ...house.member, organisationId })
+  const post = { type: 'draft' as const, date: days(1), content: '', channelIds: ids }
+  const texts = ['', 'Only here', '🐎'.repeat(200)]
+  await who.posts.create({ ...post, overrides: texts.map((content, i) => ({ channelId: ids[i]!, content })) } as never)
+  const text = async () => (await who.calendar.list({ from: days(0), to: days(2) })).posts[0]!.text
+  expect(await text()).toBe('Only here')
+
+  await w.db.update(deliveries).set({ state: 'cancelled' }).where(eq(deliveries.channelId, ids[1]!))
+  expect(await text()).toBe(`${'🐎'.repeat(79)}…`)
+})
+
 test('the status is the one that lists show while a post is being sent', async () => {
   const { organisationId } = await anOrganisation(w.db)
   const channelId = await w.channel(organisationId)
