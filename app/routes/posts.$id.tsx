@@ -81,6 +81,7 @@ const sentences: Record<string, string> = postStrings.done
 const trueOf: Record<string, PostStatus[]> = {
   schedule: ['SCHEDULED', 'HELD'],
   'schedule-again': ['SCHEDULED', 'HELD'],
+  queue: ['SCHEDULED', 'HELD'],
   now: ['SCHEDULED', 'PUBLISHING'],
   retry: ['SCHEDULED', 'PUBLISHING'],
   not_published: ['SCHEDULED', 'PUBLISHING'],

@@ -185,3 +185,10 @@ async function neverSent(code: string) {
     update deliveries set state = 'needs_review', error = ${error}::jsonb where post_id = ${post.path.split('/').at(-1)}`)
   return post
 }
+
+test('a post that failed is not said to be in the queue', async () => {
+  const { path } = await aPost('failed')
+  await page.goto(`${path}?said=queue`)
+  await page.getByText('The network refused it.').waitFor()
+  expect(await page.getByText('The post is in the queue.').count()).toBe(0)
+})
