@@ -22,5 +22,16 @@ export function Keys() {
   }, [])
   // Enter presses the first submit button of a form (HTML, "implicit submission"), and this one sends nothing, also
   // without scripts: there is no dialog. It can't be disabled: Chromium ignores a disabled one when Enter is pressed in a date.
-  return <button ref={place} type="submit" formMethod="dialog" hidden onClick={(event) => event.preventDefault()} />
+  // Nor hidden: WebKit skips a button that is not drawn.
+  return (
+    <button
+      ref={place}
+      type="submit"
+      formMethod="dialog"
+      tabIndex={-1}
+      aria-hidden
+      className="sr-only"
+      onClick={(event) => event.preventDefault()}
+    />
+  )
 }
