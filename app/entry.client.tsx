@@ -4,12 +4,12 @@ import { hydrateRoot } from 'react-dom/client'
 import { dropAllCopies } from './posts/working-copy/browser-copies.ts'
 import { noteEarlyTyping } from './posts/working-copy/early-typing.ts'
 import { noteFailedRequests } from './shell/request.tsx'
-import { beforeSignOut } from './shell/sign-out.ts'
+import { atSignOut } from './shell/sign-out.ts'
 import { noteServersClock } from './ui/time/now.ts'
 
 noteEarlyTyping()
 noteFailedRequests()
-beforeSignOut(dropAllCopies)
+atSignOut(dropAllCopies)
 noteServersClock()
 startTransition(() => {
   hydrateRoot(

@@ -49,6 +49,7 @@ export async function loader(args: LoaderFunctionArgs) {
   const fields = { content, channelIds: connected, media, overrides, tags, files, ...clock }
   const copy = { id, isNew: true, revision: 0, postVersion: null }
   if (asked && (await shown(api.workingCopies.isSent({ id })))) throw redirect(`/posts/${id}`)
+  if (asked && (await shown(api.workingCopies.isElsewhere({ id })))) throw redirect('/posts/new')
   const [begun, unfinished, queues] = await Promise.all([
     startOf(api, { ...copy, fields }),
     asked ? noTexts : api.workingCopies.list(),

@@ -7,6 +7,7 @@ import { Nothing } from '../../server/forms.ts'
 import { answer, formOf, type Member, shown, signedIn, withOthers } from '../api.ts'
 import { accountStrings } from '../settings/strings.tsx'
 import { WaitingAddress, WaitingAddressForm } from '../settings/waiting-address.tsx'
+import { useSignOut } from '../shell/sign-out.ts'
 import { useAnswer } from '../ui/forms/answer.ts'
 import { Began } from '../ui/forms/began.tsx'
 import { Submit } from '../ui/forms/button.tsx'
@@ -82,7 +83,7 @@ export default function Account() {
           <Password />
         </Card>
         <Card title={accountStrings.sessions.title} lead={accountStrings.sessions.lead}>
-          <Form method="post">
+          <Form method="post" onSubmit={useSignOut()}>
             <Submit look="danger" name="intent" value="everywhere">
               {accountStrings.sessions.signOutEverywhere}
             </Submit>

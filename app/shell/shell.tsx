@@ -1,4 +1,4 @@
-import { Form, Link, useLocation, useNavigation, useSubmit } from '@remix-run/react'
+import { Form, Link, useLocation, useNavigation } from '@remix-run/react'
 import {
   CalendarDays,
   Check,
@@ -14,7 +14,7 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { Warning } from '../ui/warning.tsx'
 import { useAccount } from './account.ts'
 import { Logo } from './logo.tsx'
-import { endSession } from './sign-out.ts'
+import { useSignOut } from './sign-out.ts'
 import { shellStrings } from './strings.tsx'
 
 /**
@@ -205,16 +205,11 @@ function Navigation() {
 
 function SignOut() {
   const account = useAccount()
-  const submit = useSubmit()
   return (
     <Form
       method="post"
       action="/logout"
-      onSubmit={(event) => {
-        event.preventDefault()
-        const form = event.currentTarget
-        void endSession().then(() => submit(form))
-      }}
+      onSubmit={useSignOut()}
       className="ml-auto flex items-center gap-2 md:ml-0 md:border-t md:border-line md:pt-3"
     >
       <span className="hidden min-w-0 flex-1 px-2 md:block">

@@ -20,6 +20,7 @@ export const shellStrings = {
     operations: 'Operations',
   },
   signOut: 'Sign out',
+  signOutUnsaved: 'The server does not have your last text. If you sign out, it is lost. Sign out?',
   suspended:
     "The operator of this site has suspended your organisation. You can read everything, but you can't add posts or files. Nothing is sent. Your posts are kept. Ask the operator what to do.",
   /** `names`: the networks and channels that are paused; none means all. */

@@ -1,4 +1,4 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
 import { v5 as uuidv5 } from 'uuid'
 import type { z } from 'zod'
 import { sqlStateOf, type Tx } from '../../db/client.ts'
@@ -30,8 +30,6 @@ const writer = signedIn.use(({ ctx, next }) => {
   return next()
 })
 
-const ListedAtMost = 20
-
 export const workingCopies = router({
   /** The member's copy with this id, or null. */
   get: reader.input(ById).query(async ({ ctx: { db, actor }, input: { id } }): Promise<Copy | null> => {
@@ -47,6 +45,16 @@ export const workingCopies = router({
     return (await sentAs(db, actor, id)) === id
   }),
 
+  /** Whether the member has this copy in another organisation: its id is not free in this one. */
+  isElsewhere: reader.input(ById).query(async ({ ctx: { db, actor }, input: { id } }) => {
+    const theirs = and(
+      eq(copies.accountId, actor.id),
+      eq(copies.id, id),
+      ne(copies.organisationId, actor.organisationId),
+    )
+    return (await db.$count(copies, theirs)) > 0
+  }),
+
   /** The member's newest copies of posts that do not exist yet: how each begins. */
   list: reader.query(async ({ ctx: { db, actor } }): Promise<{ id: string; begin: string; updatedAt: string }[]> => {
     const rows = await db
@@ -54,7 +62,7 @@ export const workingCopies = router({
       .from(copies)
       .where(and(isTheirs(actor), eq(copies.isNew, true), isUnsent, hasContent))
       .orderBy(sql`${copies.updatedAt} desc, ${copies.id} desc`)
-      .limit(ListedAtMost)
+      .limit(NewAtMost)
     return rows.map((row) => ({ ...row, updatedAt: row.updatedAt.toISOString() }))
   }),
 

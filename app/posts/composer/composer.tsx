@@ -158,12 +158,14 @@ function useSending(
   const answerBefore = useRef(answer)
   const isSending = useRef(false)
   const sent = useRef<Fields>(untouched)
+  const formSent = useRef<HTMLFormElement | null>(null)
 
   // A refusal counts at once. The page is read again after it, and a press during that is meant.
   useBrowserEffect(() => {
     const isRefused = answer !== undefined && answer !== answerBefore.current
     if (!isSending.current || (state !== 'idle' && !isRefused)) return
     isSending.current = false
+    if (formSent.current) holdFields(formSent.current, false)
     if (!isRefused) writing.takeSaved(sent.current, untouched)
     saving.goOn(isRefused ? {} : { revision: 0, postVersion: post?.version ?? null })
   }, [state, answer])
@@ -175,6 +177,7 @@ function useSending(
     const isAgain = isSending.current
     isSending.current = true
     sent.current = writing.fields
+    formSent.current = form
     answerBefore.current = answer
     if (button?.value === 'cancel') return saving.pause()
     event.preventDefault()
@@ -183,9 +186,16 @@ function useSending(
       isSending.current = ['saved', 'refused', 'too-many'].includes(is) // then the action says why
       if (!isSending.current) return is === 'away' ? undefined : onHindered()
       saving.pause()
+      if (!post) holdFields(form, true)
       submit(button ?? form)
     })
   }
+}
+
+// A new post goes to a page of its own: what is typed until then would belong to nothing.
+function holdFields(form: HTMLFormElement, isHeld: boolean): void {
+  for (const field of form.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>('textarea, input'))
+    field.readOnly = isHeld
 }
 
 function WholeProblems({ problems }: { problems: string[] | undefined }) {

@@ -1,10 +1,11 @@
 import type { Copy } from '../../../server/posts/working-copies.ts'
 import { isSame, type Typed } from '../composer/typed.ts'
 import type { Picked } from '../composer/uploads.ts'
-import { type BrowserCopy, type CopyKey, dropCopy, keepCopy } from './browser-copies.ts'
+import { type BrowserCopy, type CopyKey, dropCopy, keepCopy, keptCopy, otherOf } from './browser-copies.ts'
 
 const SaveAfterMs = 1000 // of typing
 const TryAgainMs = 3000
+const AnswerWithinMs = 20_000 // as long as the largest text takes on a slow line
 const KeepaliveBytes = 60_000 // browsers refuse more for a request that outlives its page
 
 /**
@@ -45,6 +46,7 @@ export class Autosave {
   private sent: Typed | null // the last text that we tried to save
   private isDirty = false
   private isPaused = false
+  private isBeside = false // our text is kept beside that of another tab
 
   /** `sent`: the text that a page before this one may have saved. */
   constructor(owner: Omit<CopyKey, 'id'>, start: CopyStart, form: Form, sent: Typed | null) {
@@ -79,10 +81,10 @@ export class Autosave {
     return this.save()
   }
 
-  /** Save what is unsaved, before the session ends. */
-  async settle(): Promise<void> {
-    if (this.isDirty && !this.isPaused) await this.flush()
-    this.pause()
+  /** Save what is unsaved, before the session ends. Resolves to whether the server has everything. */
+  async settle(): Promise<boolean> {
+    if (this.isPaused || !(this.isDirty || this.running)) return true
+    return (await this.flush()).is === 'saved'
   }
 
   /** The form is being sent: what is typed from now on belongs to nothing, until `goOn` or `restart`. */
@@ -102,6 +104,8 @@ export class Autosave {
   restart(start: CopyStart): void {
     this.clearTimer()
     if (start.id === this.key.id) dropCopy(this.key)
+    if (this.isBeside) dropCopy(otherOf(this.key))
+    this.isBeside = false
     this.start = start
     this.key.id = start.id
     this.isDirty = false
@@ -154,12 +158,21 @@ export class Autosave {
     if (copy && isSame(copy, written.typed)) return this.saved(copy.revision)
     this.isDirty = true
     if (copy && before && isSame(copy, before)) return this.saveOn(copy.revision)
-    if (answer && 'elsewhere' in answer && copy) return this.tell({ is: 'elsewhere', copy, files: answer.files })
+    if (answer && 'elsewhere' in answer && copy) return this.beside({ is: 'elsewhere', copy, files: answer.files })
     if (answer && 'sent' in answer) return this.tell({ is: 'sent', nextId: answer.sent })
     if (answer && 'gone' in answer) return this.tell({ is: 'gone', nextId: answer.gone })
     if (answer && 'refused' in answer) return this.refused(answer.refused)
     this.saveIn(TryAgainMs)
     return this.tell({ is: 'away', isKept: this.keep() })
+  }
+
+  // The other tab keeps its own text under this copy's name: ours waits beside it until the person has chosen.
+  private beside(state: Extract<SaveState, { is: 'elsewhere' }>): SaveState {
+    const kept = keptCopy(this.key)
+    if (kept && this.sent && isSame(kept.typed, this.sent)) dropCopy(this.key)
+    this.tell(state)
+    this.keep()
+    return state
   }
 
   private refused(why: Extract<SaveAnswer, { refused: string }>['refused']): SaveState {
@@ -175,6 +188,8 @@ export class Autosave {
 
   private saved(revision: number): SaveState {
     this.start = { ...this.start, revision }
+    // What was taken back meanwhile, before the server had anything, was no change.
+    this.isDirty ||= this.sent !== null && !isSame(this.form.read().typed, this.sent)
     if (this.isDirty) {
       this.keep() // typed meanwhile, on the new revision
       this.saveIn(SaveAfterMs)
@@ -185,7 +200,8 @@ export class Autosave {
   private keep(): boolean {
     const { isNew, revision, postVersion } = this.start
     const copy: BrowserCopy = { isNew, revision, postVersion, ...this.form.read(), at: Date.now() }
-    return keepCopy(this.key, copy)
+    this.isBeside ||= this.state.is === 'elsewhere'
+    return keepCopy(this.isBeside ? otherOf(this.key) : this.key, copy)
   }
 
   private bodyOf({ typed }: Written): URLSearchParams {
@@ -202,7 +218,8 @@ export class Autosave {
 
 // Throws when the server cannot be reached, or answers with anything but its own word.
 async function send(body: URLSearchParams, keepalive: boolean): Promise<SaveAnswer> {
-  const answer = await fetch('/posts/working-copy', { method: 'POST', body, keepalive })
+  const limit = keepalive ? {} : { signal: AbortSignal.timeout(AnswerWithinMs) }
+  const answer = await fetch('/posts/working-copy', { method: 'POST', body, keepalive, ...limit })
   if (answer.status >= 500 || !answer.headers.get('content-type')?.includes('json')) throw new Error('not saved')
   return answer.json()
 }

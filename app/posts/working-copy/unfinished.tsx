@@ -27,7 +27,7 @@ export function Unfinished({ texts: all }: { texts: Text[] }) {
       <h2 id="unfinished" className="px-5 pt-4 text-sm font-medium sm:px-6">
         {strings.title}
       </h2>
-      <ul className="divide-y divide-line">
+      <ul className="max-h-96 divide-y divide-line overflow-y-auto">
         {texts.map(({ id, begin, updatedAt }) => (
           <li key={id} className="flex flex-wrap items-center gap-2 px-5 py-2.5 sm:px-6">
             <Link to={`/posts/new?copy=${id}`} dir="auto" className="min-w-0 basis-full truncate sm:flex-1 sm:basis-0">

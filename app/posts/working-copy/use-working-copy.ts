@@ -92,7 +92,7 @@ function listen(node: HTMLFormElement, saving: Autosave): () => void {
   const hidden = () => document.visibilityState === 'hidden' && saving.leave() // a phone may never come back
   window.addEventListener('pagehide', leave)
   document.addEventListener('visibilitychange', hidden)
-  const signOut = beforeSignOut(() => saving.settle())
+  const signOut = beforeSignOut({ save: () => saving.settle(), stop: () => saving.pause() })
   return () => {
     signOut()
     node.removeEventListener('input', changed)
@@ -106,7 +106,11 @@ function listen(node: HTMLFormElement, saving: Autosave): () => void {
 function useAddress(current: CopyStart, state: SaveState): void {
   useEffect(() => {
     if (!current.isNew || state.is !== 'saved') return
-    window.history.replaceState(window.history.state, '', `/posts/new?copy=${current.id}`)
+    const query = new URLSearchParams({ copy: current.id })
+    // The free time of a queue that the post was begun for.
+    for (const [name, value] of new URLSearchParams(window.location.search))
+      if (name === 'at' || name === 'queue') query.set(name, value)
+    window.history.replaceState(window.history.state, '', `/posts/new?${query}`)
   }, [current, state])
 }
 

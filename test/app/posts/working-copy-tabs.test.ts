@@ -37,6 +37,27 @@ test('two tabs with one text: nothing is overwritten, and both texts are shown',
   await expect.poll(() => textOf(page).inputValue()).toBe('From the second tab')
 })
 
+test('after a reload both texts are still there, also if the other tab has gone on', async () => {
+  await textOf(page).fill('From the first tab')
+  await savedIn(page)
+  const second = await page.context().newPage()
+  await second.goto(page.url())
+  await expect.poll(() => textOf(second).inputValue()).toBe('From the first tab')
+  await textOf(second).fill('From the second tab')
+  await savedIn(second)
+  await textOf(page).fill('Nowhere else')
+  await page.getByText('There is another text of this post').waitFor()
+  await textOf(second).fill('From the second tab, and more')
+  await expect.poll(member.copies).toEqual(['From the second tab, and more'])
+
+  await page.reload()
+  await expect.poll(() => textOf(page).inputValue()).toBe('From the second tab, and more')
+  await page.getByText('There is another text of this post').waitFor()
+  await page.getByText('Nowhere else').waitFor()
+  await page.getByRole('button', { name: 'Use this text' }).click()
+  await expect.poll(() => textOf(page).inputValue()).toBe('Nowhere else')
+})
+
 test('a text that another tab sent is not sent again, unless the person wants another post', async () => {
   await textOf(page).fill('Once only')
   await savedIn(page)

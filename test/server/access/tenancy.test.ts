@@ -166,6 +166,7 @@ const cases: Record<string, Case> = {
   },
   'workingCopies.get': { may: 'viewer', with: (t) => ({ id: t.postId }), missing: 'done' },
   'workingCopies.isSent': { may: 'viewer', with: (t) => ({ id: t.postId }), missing: 'done' },
+  'workingCopies.isElsewhere': { may: 'viewer', with: (t) => ({ id: t.postId }), missing: 'done' },
   'workingCopies.list': { may: 'viewer' },
   'workingCopies.lastChannels': { may: 'viewer' },
   'workingCopies.save': {

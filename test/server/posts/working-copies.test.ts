@@ -179,6 +179,13 @@ test('the list has the copies of new posts with a text, newest first', async () 
   ])
 })
 
+test('the list has every copy that a member may have', async () => {
+  const other = await aHouse(w)
+  const theirs = apiAs(w.installation, other.member)
+  for (let i = 0; i < 30; i++) await theirs.workingCopies.save({ ...aNewCopy(), ...typed(`text ${i}`), channelIds: [] })
+  expect(await theirs.workingCopies.list()).toHaveLength(30)
+})
+
 test('the sweep removes copies that nobody can need: of a sent post, and of a deleted one', async () => {
   const [sent, gone, kept] = [aNewCopy(), aNewCopy(), aNewCopy()]
   for (const copy of [sent, kept]) await api.workingCopies.save({ ...copy, ...typed('x') })

@@ -1,6 +1,7 @@
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { controlClass } from '../../../ui/forms/control.tsx'
 import { nowMs } from '../../../ui/time/now.ts'
+import { useBrowserEffect } from '../../working-copy/use-working-copy.ts'
 import { composerStrings } from '../strings.tsx'
 import type { Wall } from '../typed.ts'
 import { useAfterPress } from './after-press.ts'
@@ -29,6 +30,12 @@ export function PhraseField({ phrase, onPhrase, zone, time, onUnderstood }: Prop
     const read = readPhrase(text, new Date(nowMs()), zone, usual || undefined)
     if (read && read !== 'past') onUnderstood(read)
   }
+  // What was typed before the page was interactive: React leaves it in the field and does not know it.
+  const field = useRef<HTMLInputElement>(null)
+  useBrowserEffect(() => {
+    if (field.current!.value !== phrase) write(field.current!.value)
+  }, [])
+
   // Only when the field is left: a half-written time is not an error.
   function check() {
     const read = phrase.trim() === '' ? undefined : readPhrase(phrase, new Date(nowMs()), zone)
@@ -44,6 +51,7 @@ export function PhraseField({ phrase, onPhrase, zone, time, onUnderstood }: Prop
           {strings.when}
         </label>
         <input
+          ref={field}
           id="when-phrase"
           value={phrase}
           onFocus={() => setUsual(time)}
