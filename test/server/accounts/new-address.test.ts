@@ -59,6 +59,7 @@ function plain({ status, text, headers }: Awaited<ReturnType<Browser['post']>>, 
     nonce,
     headers.get('x-request-id')!,
     email,
+    /name="now" content="[^"]+"/g,
     /waiting-address-[\w-]+/g,
     /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g,
   ]
